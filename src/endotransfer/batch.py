@@ -1,0 +1,69 @@
+"""What flows through training: samples on disk, batches on a device, and what a segmenter returns."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+IGNORE = 255  # the label of a pixel that nobody labelled; losses and metrics pass it over
+UNKNOWN_TAG = -1  # the tag of an image that nobody tagged
+NORMAL, LESION = 0, 1  # the two tags, and the two classes of a binary mask
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One image of a native folder.  Paths only: nothing is decoded before it is needed."""
+
+    key: str  # "<folder>/<image>", unique within an experiment; names the image in messages and stored maps
+    image: Path
+    mask: Path | None = None
+    tag: int = UNKNOWN_TAG
+    finding: str = ""
+    split: str = ""
+    group: str = ""  # patient, or cluster of near-duplicates: resampled and split as one
+
+
+@dataclass
+class SourceBatch:
+    """Images of the labelled domain.  The first `len(masks)` of them carry masks, the rest only tags."""
+
+    images: Tensor  # [B, 3, H, W] in [0, 1]
+    masks: Tensor  # [M, H, W] int64, M <= B, IGNORE where unlabelled
+    tags: Tensor | None  # [B] int64, UNKNOWN_TAG where missing; None: this experiment has no tags
+    keys: list[str] = field(default_factory=list)
+
+
+@dataclass
+class TargetBatch:
+    """Images of the domain without masks.  There is no mask field, so no method can read one."""
+
+    images: Tensor  # [B, 3, H, W] in [0, 1]
+    tags: Tensor | None  # [B] int64, UNKNOWN_TAG where missing; None: this experiment has no tags
+    stored: Tensor | None = None  # [B, H, W] int64: the map the last target pass stored, under this batch's geometry
+    superpixels: Tensor | None = None  # [B, H, W] int64, where the method asks for them
+    reviewed: Tensor | None = None  # [B, H, W] int64: what a person confirmed, IGNORE elsewhere
+    keys: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Batch:
+    """One training step's images; either domain may be absent (source-only training never forwards a target image)."""
+
+    source: SourceBatch | None = None
+    target: TargetBatch | None = None
+
+
+@dataclass
+class SegOutput:
+    """What every segmenter returns, whatever its architecture."""
+
+    logits: Tensor  # [B, K, h, w] at the network's own resolution
+    tag_logits: Tensor | None  # [B, 2] from S1, or None where the experiment has no tags
+    features: Tensor  # [B, C, h, w]: the features that the pixel classifier sees
+    aux: dict[str, Tensor] = field(default_factory=dict)
+
+    def at(self, size: tuple[int, int] | torch.Size) -> Tensor:
+        """Logits up-sampled (bilinear) to `size` = (H, W): [B, K, H, W]."""
+        return interpolate(self.logits, size=tuple(size), mode="bilinear", align_corners=False)

@@ -1,0 +1,41 @@
+"""Name -> thing, for methods, importers and backbones.  A wrong name answers with the nearest right one."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Generic, TypeVar
+
+from endotransfer.errors import ConfigError
+
+T = TypeVar("T")
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """The tail of an error message: `; did you mean 'x'?` and the list of what exists."""
+    close = get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    return f"{hint}Known: {', '.join(sorted(known))}."
+
+
+class Registry(Generic[T]):
+    """An ordered mapping from names to things of one kind (`kind` is used in messages: 'method', 'importer')."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._things: dict[str, T] = {}
+
+    def add(self, name: str, thing: T) -> T:
+        if name in self._things and self._things[name] is not thing:
+            raise ConfigError(f"two {self.kind}s are called '{name}'; give one of them another name.")
+        self._things[name] = thing
+        return thing
+
+    def get(self, name: str) -> T:
+        if name not in self._things:
+            raise ConfigError(f"there is no {self.kind} called '{name}'; {nearest(name, list(self._things))}")
+        return self._things[name]
+
+    def names(self) -> list[str]:
+        return sorted(self._things)
+
+    def items(self) -> Iterator[tuple[str, T]]:
+        return iter(sorted(self._things.items()))
