@@ -67,3 +67,12 @@ class SegOutput:
     def at(self, size: tuple[int, int] | torch.Size) -> Tensor:
         """Logits up-sampled (bilinear) to `size` = (H, W): [B, K, H, W]."""
         return interpolate(self.logits, size=tuple(size), mode="bilinear", align_corners=False)
+
+
+@dataclass
+class PassBatch:
+    """A few unaugmented target images, as a pass over the whole target set sees them."""
+
+    images: Tensor  # [B, 3, H, W] in [0, 1]
+    tags: Tensor | None  # [B] int64
+    keys: list[str] = field(default_factory=list)

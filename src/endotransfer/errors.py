@@ -25,7 +25,7 @@ class CheckpointError(EndotransferError):
     exit_code = 4
 
 
-class TrainingDiverged(EndotransferError):
+class TrainingDiverged(EndotransferError):  # noqa: N818  (what happened, not what was wrong)
     """A loss or gradient stopped being finite; the last good checkpoint is untouched."""
 
     exit_code = 5

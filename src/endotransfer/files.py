@@ -47,5 +47,5 @@ def _explain(path: Path, reason: OSError) -> str:
     if reason.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"cannot write {path}: the disk is full; free some space and start again with --resume."
     if reason.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return f"cannot write {path}: no write permission for {path.parent}; choose another folder or change its rights."
+        return f"cannot write {path}: no permission for {path.parent}; choose another folder or change its rights."
     return f"cannot write {path}: {reason.strerror or reason}; check the folder and start again."

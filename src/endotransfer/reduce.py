@@ -1,4 +1,4 @@
-"""Means over all processes.  Everything that is averaged in a loss goes through here, so that two processes equal one."""
+"""Means over all processes: whatever a loss averages goes through here, so that two processes equal one."""
 
 import torch
 import torch.distributed as dist
@@ -24,4 +24,5 @@ def global_mean(numerator: Tensor, count: Tensor | int) -> Tensor:
     the shares is then the mean over the union of all batches, however unevenly labelled pixels fall to processes.
     """
     total = sum_over_processes(torch.as_tensor(count, dtype=numerator.dtype, device=numerator.device))
-    return numerator * world_size() / total.clamp(min=1e-12) if bool(total > 0) else numerator * 0.0
+    # A sum over nothing is zero with zero gradient, so the floor only avoids 0 / 0 (no branch: it would stall a GPU).
+    return numerator * world_size() / total.clamp(min=1e-12)

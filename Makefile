@@ -1,0 +1,38 @@
+# Everything a newcomer needs: `make demo` and `make test` set themselves up on a bare machine with Python 3.11+.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.PHONY: install demo test test-fast lint bench clean
+
+install: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $(READY)
+
+demo: install
+	$(BIN)/endotransfer demo --out demo-out --force
+
+lint: install
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# One thread a process: the tests run side by side, and thread counts change the last bits of a sum.
+test: lint
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered \
+		--cov-fail-under=90 -q
+
+test-fast: install
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not slow"
+
+bench: install
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf demo-out runs .pytest_cache .mypy_cache .ruff_cache .coverage*

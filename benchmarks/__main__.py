@@ -1,0 +1,6 @@
+"""`make bench`: every figure as one JSON line, each a ratio in one run against a named rival."""
+
+import runpy
+
+for name in ("bench_transfer", "bench_loading", "bench_step"):
+    runpy.run_module(f"benchmarks.{name}", run_name="__main__")

@@ -1,0 +1,52 @@
+"""COCO json: outlines as polygons or run lengths, the way labelling programmes export them."""
+
+from pathlib import Path
+
+from endotransfer.data.importers.base import choice, importer
+from endotransfer.data.importers.coco_file import Annotation, read_coco
+from endotransfer.data.importers.mask_sources import empty, paint
+from endotransfer.data.importers.outlines import outline_mask
+from endotransfer.data.importers.records import BINARY, Item, MaskMaker, Published
+from endotransfer.data.masks import MaskReading
+
+
+@importer(
+    "coco",
+    summary="any set with a COCO json file of outlines",
+    url="https://cocodataset.org/#format-data",
+    terms="those of the set itself",
+    cite="the set itself",
+)
+def coco(
+    source: Path, file: str = "", images: str = "images", classes: str = "merged", bare: str = "normal"
+) -> Published:
+    """`file`: the json (default: the only one).  `images`: the folder that its file names start from.
+    `classes`: merged (lesion or not) or separate (an index for each category; the later annotation wins).
+    `bare`: what an image without annotation is, normal or unknown.
+    """
+    separate = choice("classes", classes, "merged", "separate") == "separate"
+    bare_label = "normal" if choice("bare", bare, "normal", "unknown") == "normal" else ""
+    content = read_coco(source, file)
+    names = {category.id: category.name for category in content.categories}
+    index = {identity: place if separate else 1 for place, identity in enumerate(names, start=1)}
+    published = Published(classes=(BINARY[0], *names.values()) if separate else BINARY)
+    outlines, folder = content.by_image(), (source / images).resolve()
+    for entry in content.images:
+        image, drawn = (folder / entry.file_name).resolve(), outlines.get(entry.id, [])
+        name = "_".join(Path(entry.file_name).parts).removesuffix(image.suffix)
+        finding = "+".join(sorted({names[annotation.category_id] for annotation in drawn}))
+        if not image.is_relative_to(folder) or not image.is_file():
+            published.skipped.append(f"{entry.file_name}: no such image in {images}")
+        elif drawn:
+            published.items.append(Item(name, image, _drawn(drawn, index), "lesion", finding))
+        else:
+            published.items.append(Item(name, image, empty if bare_label else None, bare_label))
+    return published
+
+
+def _drawn(annotations: list[Annotation], index: dict[int, int]) -> MaskMaker:
+    def layer(annotation: Annotation, size: tuple[int, int]) -> tuple[int, MaskReading]:
+        mask = outline_mask(annotation.segmentation, size).astype("uint8")
+        return index[annotation.category_id], MaskReading(mask, ("outlines were drawn as a mask",))
+
+    return lambda size: paint(size, [layer(annotation, size) for annotation in annotations])

@@ -1,0 +1,86 @@
+"""Finding one's way in an unpacked download: the right folder, its pictures, the mask of each picture."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from endotransfer.data.importers.mask_sources import from_file
+from endotransfer.data.importers.records import Item, Published
+from endotransfer.data.listing import SUFFIXES
+from endotransfer.errors import DataError
+
+SEARCH_DEPTH = 2  # archives unpack into a folder of their own, sometimes into two
+
+
+def natural(path: Path) -> list[tuple[int, str]]:
+    """A sorting key in which the numbers inside a name count as numbers: 2 before 10."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", path.name)]
+
+
+def pictures(folder: Path) -> list[Path]:
+    """The pictures directly in `folder`, in order, without the hidden files that archives carry along."""
+    files = (path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+    return sorted((path for path in files if not path.name.startswith(".")), key=natural)
+
+
+def folders(folder: Path) -> list[Path]:
+    """The sub-folders of `folder`, in order, without those that archive programmes leave behind."""
+    children = (child for child in folder.iterdir() if child.is_dir())
+    return sorted((child for child in children if not child.name.startswith((".", "__MACOSX"))), key=natural)
+
+
+def subfolder(folder: Path, *names: str) -> Path | None:
+    """The sub-folder called by the first fitting name, whatever its capitals (mirrors of a set differ)."""
+    children = {child.name.casefold(): child for child in folders(folder)}
+    return next((children[name.casefold()] for name in names if name.casefold() in children), None)
+
+
+def set_folders(source: Path, *expected: str) -> list[Path]:
+    """The `expected` sub-folders, all of them in `source` or in one folder inside it."""
+    for level in _levels(source):
+        candidates = ([subfolder(folder, name) for name in expected] for folder in level)
+        complete = [[path for path in paths if path] for paths in candidates if all(paths)]
+        if len(complete) > 1:
+            names = ", ".join(f"'{paths[0].parent.relative_to(source)}'" for paths in complete)
+            raise DataError(f"{source} holds several copies of the set ({names}); give one of them.")
+        if complete:
+            return complete[0]
+    raise missing(source, *expected)
+
+
+def missing(source: Path, *expected: str) -> DataError:
+    """The error for a download that is not laid out as published: what was expected, what is there."""
+    found = sorted(child.name for child in source.iterdir() if not child.name.startswith("."))
+    shown = ", ".join(f"'{name}'" for name in found[:8]) + (", ..." if len(found) > 8 else "")
+    wanted = " and ".join(f"'{name}'" for name in expected)
+    holds = shown or "nothing"
+    return DataError(f"{source} should hold {wanted} but holds {holds}; give the folder that does.")
+
+
+def add_pairs(
+    published: Published,
+    images: Path,
+    masks: Path,
+    describe: Callable[[Path], Item],
+    mask_stem: Callable[[str], str] = lambda stem: stem,
+) -> None:
+    """Add every picture of `images` with its mask; name what lacks its partner on either side.
+
+    `describe` turns a picture into an item without a mask; `mask_stem` turns its stem into the mask's.
+    """
+    waiting = {path.stem: path for path in pictures(masks)}
+    for image in pictures(images):
+        mask = waiting.pop(mask_stem(image.stem), None)
+        if mask is None:
+            published.skipped.append(f"{images.name}/{image.name}: no mask in {masks.name}")
+        else:
+            published.items.append(replace(describe(image), mask=from_file(mask, published.classes)))
+    published.skipped += [f"{masks.name}/{mask.name}: no image in {images.name}" for mask in waiting.values()]
+
+
+def _levels(source: Path) -> Iterator[list[Path]]:
+    level = [source]
+    for _ in range(SEARCH_DEPTH + 1):
+        yield level
+        level = [child for folder in level for child in folders(folder)]

@@ -1,0 +1,82 @@
+"""The same picture twice: harmless within a split, a leak across splits."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from endotransfer.data.faults import Fault
+from endotransfer.data.gather import Entry
+from endotransfer.data.inspect.prints import components, similar
+from endotransfer.data.inspect.survey import Reading
+
+_AGAIN = "make the parts again with `endotransfer data split --force`"
+Group = list[Entry]
+
+
+def find_duplicates(readings: Sequence[Reading]) -> tuple[dict[str, Any], list[Fault]]:
+    """Numbers for the fingerprint, and a fault for each group that matters."""
+    seen = [reading for reading in readings if reading.prints is not None]
+    prints = [reading.prints for reading in seen if reading.prints is not None]
+    near_label = components(len(seen), similar(prints))
+    exact = _grouped(zip((one.digest for one in prints), (reading.entry for reading in seen), strict=True))
+    near = _grouped(zip(near_label.tolist(), (reading.entry for reading in seen), strict=True))
+    exact_members = {frozenset(entry.name for entry in group) for group in exact}
+    only_near = [group for group in near if frozenset(entry.name for entry in group) not in exact_members]
+    numbers = {
+        "exact_groups": len(exact),
+        "exact_images": sum(map(len, exact)),
+        "exact_across_splits": sum(len(_splits(group)) > 1 for group in exact),
+        "near_groups": len(near),
+        "near_images": sum(map(len, near)),
+        "near_across_splits": sum(len(_splits(group)) > 1 for group in near),
+    }
+    faults = [fault for group in exact for fault in _exact_faults(group)]
+    return numbers, faults + [_near_fault(group) for group in only_near if len(_splits(group)) > 1]
+
+
+def split_groups(entries: Sequence[Entry]) -> list[Fault]:
+    """Patients and clusters that stand in more than one split."""
+    faults = []
+    for kind in ("patient", "cluster"):
+        named = ((entry.cell(kind), entry) for entry in entries if entry.cell(kind))
+        for group in _grouped(named):
+            if len(splits := _splits(group)) > 1:
+                what = f"puts the {kind} '{group[0].cell(kind)}' into {' and '.join(splits)}"
+                faults.append(Fault("group-across-splits", "labels.csv", what, _AGAIN))
+    return faults
+
+
+def _grouped(members: Iterable[tuple[Any, Entry]]) -> list[Group]:
+    """Groups of two and more."""
+    groups: dict[Any, Group] = defaultdict(list)
+    for key, entry in members:
+        groups[key].append(entry)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _splits(group: Group) -> list[str]:
+    return sorted({entry.cell("split") for entry in group} - {""})
+
+
+def _exact_faults(group: Group) -> list[Fault]:
+    first, others = str(group[0].image), _spell(group)
+    faults = []
+    if len({entry.cell("label") for entry in group} - {""}) > 1:
+        what = f"has the same pixels as {others}, but another label"
+        faults.append(Fault("duplicate-label", first, what, "decide which label is right, and keep one image"))
+    if len(splits := _splits(group)) > 1:
+        what = f"has the same pixels as {others}, in the splits {' and '.join(splits)}"
+        faults.append(Fault("duplicate-across-splits", first, what, f"remove one, or {_AGAIN}"))
+    elif not faults:
+        faults.append(Fault("duplicate", first, f"has the same pixels as {others}", "keep one of them", "warning"))
+    return faults
+
+
+def _near_fault(group: Group) -> Fault:
+    what = f"looks like {_spell(group)}, in the splits {' and '.join(_splits(group))}"
+    return Fault("near-duplicate-across-splits", str(group[0].image), what, _AGAIN, "warning")
+
+
+def _spell(group: Group) -> str:
+    named = ", ".join(entry.image.name for entry in group[1:4])
+    return named + (f" and {len(group) - 4} more" if len(group) > 4 else "")

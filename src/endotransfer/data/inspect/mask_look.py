@@ -1,0 +1,65 @@
+"""One mask at a time: what it covers, and what looks wrong with it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from scipy import ndimage
+
+from endotransfer.batch import IGNORE, LESION
+from endotransfer.data.faults import Fault
+from endotransfer.data.inspect.prints import SIDE
+
+_FULL = 0.95
+_SPECK = 1e-4  # of the image: six pixels of 256 x 256
+_MANY_SPECKS = 5
+_EIGHT = np.ones((3, 3), bool)
+
+
+@dataclass(frozen=True)
+class MaskLook:
+    """What one mask covers."""
+
+    pixels: NDArray[np.int64]  # [K + 1] by class; the last counts unlabelled pixels
+    conversions: tuple[str, ...] = ()
+
+    @property
+    def lesion_share(self) -> float:
+        """Of the labelled pixels, the share that is not of class 0."""
+        labelled = self.pixels[:-1].sum()
+        return float(1 - self.pixels[0] / labelled) if labelled else 0.0
+
+
+def look_at_mask(mask: NDArray[np.uint8], classes: int, conversions: tuple[str, ...] = ()) -> MaskLook:
+    """Count the pixels of each class in `mask` [H, W]."""
+    histogram = np.bincount(mask.ravel(), minlength=256)
+    return MaskLook(np.append(histogram[:classes], histogram[IGNORE]), conversions)
+
+
+def suspicions(mask: NDArray[np.uint8], look: MaskLook, file: str) -> list[Fault]:
+    """What is drawn oddly in a binary mask [H, W]."""
+    share = look.lesion_share
+    if share > _FULL:
+        what = f"marks {share:.0%} of the image as lesion"
+        fix = "check whether lesion and background are exchanged"
+        return [Fault("full-mask", file, what, fix, "warning")]
+    label, count = ndimage.label(mask == LESION, structure=_EIGHT)
+    areas = np.bincount(label.ravel())[1:]
+    specks = int((areas < _SPECK * mask.size).sum())
+    if count and specks == count:
+        what, fix = f"marks only {int(areas.sum())} pixels as lesion", "check whether the drawing is complete"
+        return [Fault("tiny-lesion", file, what, fix, "warning")]
+    if specks >= _MANY_SPECKS:
+        what, fix = f"has {specks} stray specks beside the lesion", "remove what was not meant"
+        return [Fault("specks", file, what, fix, "warning")]
+    return []
+
+
+def is_copy_of(image: Image.Image, thumbnail: NDArray[np.uint8]) -> bool:
+    """Whether a mask's own pixels show the photograph [SIDE, SIDE, 3] itself."""
+    if image.mode not in ("L", "RGB", "RGBA", "P") or thumbnail.std() < 8:
+        return False
+    small = np.asarray(image.convert("L").resize((SIDE, SIDE), Image.Resampling.BOX), np.int16)
+    photograph = np.asarray(Image.fromarray(thumbnail).convert("L"), np.int16)
+    return bool(np.abs(small - photograph).mean() < 4)

@@ -1,0 +1,103 @@
+"""Loader processes that fail in plain words, leave training's random state alone and outlive SIGTERM."""
+
+import atexit
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakSet
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from endotransfer.errors import DataError, EndotransferError
+
+GRACE = 60  # seconds that a loader process goes on serving after SIGTERM, while training saves and leaves
+
+_loaders: "WeakSet[DataLoader[Any]]" = WeakSet()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One of our errors on its way out of a loader process, which would otherwise wrap it in a traceback."""
+
+    kind: type[EndotransferError]
+    text: str
+
+
+def caught(make: Callable[[], Any]) -> Any:
+    """What `make` returns, or the Failure that says why it could not; for use where items are made."""
+    try:
+        return make()
+    except EndotransferError as error:
+        return Failure(type(error), str(error))
+
+
+def results(loader: "DataLoader[Any]") -> Iterator[Any]:
+    """The items of `loader`; a Failure among them is raised as the error it was."""
+    try:
+        for item in loader:
+            if isinstance(item, Failure):
+                raise item.kind(item.text)
+            yield item
+    except RuntimeError as reason:
+        if "DataLoader worker" not in str(reason):
+            raise
+        fix = "free some memory, or set training.workers=0"
+        raise DataError(f"a process that loads images was killed, mostly for want of memory; {fix}.") from reason
+
+
+def make_loader(dataset: Dataset[Any], plan: Iterable[Any], workers: int) -> "DataLoader[Any]":
+    """`dataset[entry]` for every entry of `plan`, in order, made by `workers` processes (0: in this one).
+
+    The processes stay for the next iteration, for which `plan` may have changed, until `close_loader`.
+    """
+    forked = workers > 0 and sys.platform == "linux"  # elsewhere forking is not safe
+    loader: DataLoader[Any] = DataLoader(
+        dataset,
+        sampler=plan,
+        batch_size=None,  # an entry is a whole batch already
+        collate_fn=_as_it_is,
+        num_workers=workers,
+        persistent_workers=workers > 0,
+        multiprocessing_context="fork" if forked else None,
+        worker_init_fn=_serve_through_signals,
+        pin_memory=torch.cuda.is_available(),
+        generator=torch.Generator(),  # or iterators would draw seeds from training's random numbers
+    )
+    _loaders.add(loader)
+    return loader
+
+
+def close_loader(loader: "DataLoader[Any]") -> None:
+    """End the processes of `loader`; iterating over it again starts new ones."""
+    # No public call does this while something still refers to the iterator.
+    iterator, loader._iterator = loader._iterator, None
+    if iterator is not None:
+        iterator._shutdown_workers()  # type: ignore[attr-defined]
+
+
+@atexit.register  # the standard library would send SIGTERM and wait until the loader processes obey
+def _close_all() -> None:
+    for loader in list(_loaders):
+        close_loader(loader)
+
+
+def _as_it_is(item: Any) -> Any:
+    return item
+
+
+def _serve_through_signals(worker: int) -> None:
+    """In a loader process: Ctrl-C and a scheduler's SIGTERM reach every process of a run, but only training decides.
+
+    A loader process that died of them would raise an error in the middle of the checkpoint that training then saves.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, lambda number, frame: os._exit(0))
+    signal.signal(signal.SIGTERM, lambda number, frame: _leave_later())
+
+
+def _leave_later() -> None:
+    signal.alarm(GRACE)

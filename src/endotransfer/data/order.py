@@ -1,0 +1,53 @@
+"""The order in which training sees samples, as a pure function of the step: no state to save or restore.
+
+Pass e over the n samples of a stream is a permutation made from (seed, stream name, e), and position i of the
+endless stream is entry i mod n of pass i div n.  However many workers or processes share the work, and
+wherever a run is taken up again, position i is the same sample under the same augmentation.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+
+from endotransfer.errors import DataError
+
+
+def stable_hash(*parts: int | str) -> int:
+    """63 bits from `parts`, the same on every machine and in every process; Python's `hash` is salted."""
+    text = "\x1f".join(f"{type(part).__name__}:{part}" for part in parts)
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+
+
+def augmentation_seed(seed: int, stream: str, epoch: int, key: str) -> int:
+    """The seed of all random changes to sample `key` in pass `epoch` of `stream`."""
+    return stable_hash("augment", seed, stream, epoch, key)
+
+
+@lru_cache(maxsize=32)
+def permutation(seed: int, stream: str, epoch: int, length: int) -> np.ndarray:
+    """Order of pass `epoch`: int64 [length].  Cached, as every step of a pass asks for it again."""
+    # PCG64's raw words are fixed by definition; `Generator.permutation` may change with numpy's version.
+    words = np.random.PCG64(stable_hash("order", seed, stream, epoch)).random_raw(length)
+    order = np.argsort(words, kind="stable")
+    order.setflags(write=False)
+    return order
+
+
+@dataclass(frozen=True)
+class Order:
+    """The endless order of one stream of `length` samples."""
+
+    seed: int
+    stream: str
+    length: int
+
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            raise DataError(f"there is no image for '{self.stream}'; check the folders and the split it is made from.")
+
+    def entry(self, position: int) -> tuple[int, int]:
+        """`position` (0, 1, 2, ...) -> (pass, index of the sample)."""
+        epoch, place = divmod(position, self.length)
+        return epoch, int(permutation(self.seed, self.stream, epoch, self.length)[place])

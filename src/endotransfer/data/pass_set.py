@@ -1,0 +1,90 @@
+"""The whole of a set, once: what a target pass and statistics over a domain look at."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from endotransfer.batch import PassBatch
+from endotransfer.data.decoded import DecodedImages
+from endotransfer.data.feed import to_unit
+from endotransfer.data.loading import caught, make_loader, results
+from endotransfer.data.stream import superpixels_of
+from endotransfer.data.superpixels import Progress, SuperpixelCache
+from endotransfer.errors import ConfigError
+
+
+class PassSet:
+    """All images of a set once, in order, unaugmented; process `rank` of `world` sees every world-th image."""
+
+    def __init__(
+        self,
+        images: DecodedImages,
+        *,
+        batch: int,
+        rank: int = 0,
+        world: int = 1,
+        tags: bool = True,
+        superpixels: SuperpixelCache | None = None,
+        workers: int = 0,
+    ) -> None:
+        self.images = images
+        self.indices = range(rank, len(images), world)
+        self.tags = tags
+        self.cache = superpixels
+        self._index = {sample.key: index for index, sample in enumerate(images.samples)}
+        plan = [self.indices[start : start + batch] for start in range(0, len(self.indices), batch)]
+        # Where images are in memory already, sending them between processes would cost more than it saves.
+        self._loader = make_loader(_Stacks(images), plan, 0 if images.cached else workers)
+
+    def __len__(self) -> int:
+        """Batches of this process."""
+        return len(self._loader)
+
+    def __iter__(self) -> Iterator[PassBatch]:
+        for indices, images in results(self._loader):
+            samples = [self.images.samples[index] for index in indices]
+            tags = torch.tensor([sample.tag for sample in samples]) if self.tags else None
+            yield PassBatch(to_unit(images, torch.float32), tags, [sample.key for sample in samples])
+
+    def superpixels(self, keys: Sequence[str]) -> Tensor:
+        """int64 [B, H, W] of the images called `keys`."""
+        cache = self._required_cache()
+        return torch.stack([superpixels_of(self.images[self._index[key]].image, cache) for key in keys]).long()
+
+    def build_superpixels(self, progress: Progress | None = None, processes: int | None = None) -> int:
+        """Compute this process's super-pixels that are not on disk yet; returns how many there were."""
+        return self._required_cache().build(_Arrays(self.images, self.indices), progress, processes)
+
+    def _required_cache(self) -> SuperpixelCache:
+        if self.cache is None:
+            raise ConfigError("super-pixels were asked for, but this set was made without them; give it a cache.")
+        return self.cache
+
+
+@dataclass(frozen=True)
+class _Stacks(Dataset[Any]):
+    """Indices -> (indices, images uint8 [B, 3, H, W])."""
+
+    images: DecodedImages
+
+    def __getitem__(self, indices: range) -> Any:
+        return caught(lambda: (list(indices), torch.stack([self.images[index].image for index in indices])))
+
+
+@dataclass(frozen=True)
+class _Arrays:
+    """The images at `indices` as arrays uint8 [H, W, 3], which is how super-pixels are computed."""
+
+    images: DecodedImages
+    indices: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, place: int) -> np.ndarray:
+        return self.images[self.indices[place]].image.permute(1, 2, 0).numpy()

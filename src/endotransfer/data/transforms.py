@@ -1,0 +1,122 @@
+"""Random changes of a training image, with one geometry for it and for every map that belongs to it."""
+
+from dataclasses import dataclass
+from math import ceil, cos, exp, log, pi, sin
+from random import Random
+
+import torch
+from torch import Tensor
+from torchvision.transforms.v2 import InterpolationMode
+from torchvision.transforms.v2 import functional as F
+
+from endotransfer.batch import IGNORE
+
+REGIONS = "superpixels"  # the map whose values are names of regions; every other map holds classes
+HUE_SHARE = 0.1  # hue turns far less than brightness does: redness is what tells blood from mucosa
+BLUR_SIGMA = (0.3, 1.5)  # pixels
+
+
+@dataclass(frozen=True)
+class Window:
+    """The part of an image that becomes the new image, in pixels of the old one; it may reach outside."""
+
+    top: int
+    left: int
+    height: int
+    width: int
+    mirror: bool
+    upend: bool
+
+
+@dataclass(frozen=True)
+class Augment:
+    """What may happen to a training image; the fields are those of the experiment's `training.augment`."""
+
+    flip_horizontal: bool = True
+    flip_vertical: bool = True
+    scale: tuple[float, float] = (
+        1.0,
+        1.0,
+    )  # zoom: 2 shows a random quarter of the image, 0.5 all of it in a border
+    colour: float = 0.0  # strength of brightness, contrast, saturation and hue jitter
+    blur: float = 0.0  # probability of a Gaussian blur
+
+    def __call__(self, image: Tensor, maps: dict[str, Tensor], seed: int) -> tuple[Tensor, dict[str, Tensor]]:
+        """`image` uint8 [3, H, W] and `maps` of integers [H, W], changed as `seed` says and in no other way.
+
+        Own random numbers, so that training's global generators stay where they are; and always as many,
+        so that switching on colour leaves the geometry as it was.
+        """
+        dice = Random(seed)
+        window = self._window(image.shape[-2], image.shape[-1], dice)
+        warped = {name: _warp_map(tensor, window, name) for name, tensor in maps.items()}
+        return self._recolour(_warp(image, window, 0, InterpolationMode.BILINEAR), dice), warped
+
+    def _window(self, height: int, width: int, dice: Random) -> Window:
+        mirror, upend = dice.random() < 0.5, dice.random() < 0.5
+        low, high = self.scale
+        zoom = exp(log(low) + dice.random() * (log(high) - log(low)))  # halving is as likely as doubling
+        tall, wide = max(1, round(height / zoom)), max(1, round(width / zoom))
+        top, left = round(dice.random() * (height - tall)), round(dice.random() * (width - wide))
+        return Window(top, left, tall, wide, mirror and self.flip_horizontal, upend and self.flip_vertical)
+
+    def _recolour(self, image: Tensor, dice: Random) -> Tensor:
+        brightness, contrast, saturation, hue = (2 * dice.random() - 1 for _ in range(4))
+        blurred, softness = dice.random() < self.blur, dice.random()
+        if self.colour > 0:
+            strengths = (1 + self.colour * shift for shift in (brightness, contrast, saturation))
+            image = _recoloured(image, *strengths, turn=2 * pi * HUE_SHARE * self.colour * hue)
+        if blurred:
+            low, high = BLUR_SIGMA
+            sigma = low + softness * (high - low)
+            radius = min(ceil(3 * sigma), min(image.shape[-2:]) - 1)
+            image = F.gaussian_blur(image, kernel_size=[2 * radius + 1] * 2, sigma=[sigma] * 2)
+        return image
+
+
+GREY = torch.tensor([0.299, 0.587, 0.114])  # how bright each colour looks
+CHROMA = torch.tensor([[0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])  # the two axes of colour beside brightness
+
+
+def _recoloured(image: Tensor, brightness: float, contrast: float, saturation: float, *, turn: float) -> Tensor:
+    """uint8 [3, H, W] with its colours changed by ONE matrix: `turn` is the angle of the hue's rotation.
+
+    torchvision has these changes one by one, its hue by way of HSV; together they take ten times as long, and colour
+    was what kept a GPU waiting.  Changes of saturation and hue leave greys as they are, so all four are one matrix
+    and one offset: the contrast's, around the image's mean grey.
+    """
+    to_chroma = torch.cat([GREY[None], CHROMA])
+    rotation = torch.tensor([[1, 0, 0], [0, cos(turn), -sin(turn)], [0, sin(turn), cos(turn)]])
+    rotation[1:] *= saturation
+    matrix = brightness * contrast * torch.linalg.inv(to_chroma) @ rotation @ to_chroma
+    pixels = image.flatten(1).float()
+    offset = (1 - contrast) * brightness * (GREY @ pixels.mean(1))
+    return (matrix @ pixels + offset).round_().clamp_(0, 255).to(torch.uint8).view_as(image)
+
+
+def _warp_map(tensor: Tensor, window: Window, name: str) -> Tensor:
+    """A map [H, W] under `window`.  Outside the image nothing is labelled, and lies a region of its own."""
+    outside = int(tensor.max()) + 1 if name == REGIONS else IGNORE
+    # "Exact": pixel centres, as the image's own interpolation has them; plain nearest is off by half a pixel.
+    return _warp(tensor[None], window, outside, InterpolationMode.NEAREST_EXACT)[0]
+
+
+def _warp(tensor: Tensor, window: Window, outside: int, interpolation: InterpolationMode) -> Tensor:
+    """[C, H, W] -> [C, H, W]: the window cut out, brought to the old size and mirrored."""
+    height, width = tensor.shape[-2:]
+    if (window.height, window.width) != (height, width):
+        tensor = _cut(tensor, window, outside)
+        tensor = F.resize(tensor, [height, width], interpolation=interpolation, antialias=True)
+    if window.mirror:
+        tensor = F.horizontal_flip(tensor)
+    return F.vertical_flip(tensor) if window.upend else tensor
+
+
+def _cut(tensor: Tensor, window: Window, outside: int) -> Tensor:
+    """The window's pixels [C, h, w], `outside` where it leaves the image."""
+    height, width = tensor.shape[-2:]
+    right, bottom = window.left + window.width - width, window.top + window.height - height
+    border = [max(0, -window.left), max(0, -window.top), max(0, right), max(0, bottom)]
+    if any(border):
+        tensor = F.pad(tensor, border, fill=outside)
+    return F.crop(tensor, max(0, window.top), max(0, window.left), window.height, window.width)

@@ -1,0 +1,20 @@
+"""Checkpoints on disk: safetensors and JSON, checksummed, whole or absent.  Knows nothing of any method.
+
+<folder>/step-00000123/weights.safetensors    one file per named group of tensors
+                       state.json             what the caller gave, plain JSON
+                       manifest.json          format, step, size and SHA-256 of every file; written last
+"""
+
+from endotransfer.engine.checkpoint.layout import list_steps
+from endotransfer.engine.checkpoint.load import Checkpoint, load_checkpoint, load_latest
+from endotransfer.engine.checkpoint.save import save_checkpoint
+from endotransfer.engine.checkpoint.weights import load_weights_into
+
+__all__ = [
+    "Checkpoint",
+    "list_steps",
+    "load_checkpoint",
+    "load_latest",
+    "load_weights_into",
+    "save_checkpoint",
+]

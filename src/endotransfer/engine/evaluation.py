@@ -1,0 +1,124 @@
+"""Numbers from predictions: one pass over the test images, at the size of their own masks."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+from endotransfer.batch import LESION, UNKNOWN_TAG, Sample, SegOutput
+from endotransfer.data.checked import read_checked_mask
+from endotransfer.data.classes import Classes
+from endotransfer.data.decoded import resize_image
+from endotransfer.data.images import read_image
+from endotransfer.metrics import Scores, confusion, tag_evidence
+
+Predict = Callable[[Tensor], SegOutput]  # images [B, 3, H, W] in [0, 1] -> output
+READERS = 4  # threads: decoding releases the interpreter
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One image as the evaluator sees it: for the network, and its truth at its own size."""
+
+    sample: Sample
+    pixels: Tensor  # [3, h, w] uint8, at the network's size
+    size: tuple[int, int]  # of the image itself
+    truth: NDArray[np.uint8] | None  # [H, W]
+
+
+@dataclass
+class Evidence:
+    """What the tags can be held against, image by image."""
+
+    lesion_pixels: list[int] = field(default_factory=list)
+    pixels: list[int] = field(default_factory=list)
+    tags: list[int] = field(default_factory=list)
+    peaks: list[float] = field(default_factory=list)
+    teacher_student: list[NDArray[np.int64]] = field(default_factory=list)
+
+    def figures(self) -> dict[str, Any]:
+        if not self.tags:
+            return {}
+        pairs = np.stack(self.teacher_student) if self.teacher_student else None
+        return tag_evidence(self.lesion_pixels, self.pixels, self.tags, self.peaks, pairs)
+
+
+@torch.inference_mode()
+def evaluate_samples(
+    predict: Predict, samples: Sequence[Sample], classes: Classes, shape: tuple[int, int], device: torch.device,
+    *, batch: int = 16, dtype: torch.dtype = torch.float32, student: Predict | None = None, lesions: bool = True,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Scores, dict[str, Any]]:  # fmt: skip
+    """Score every image that has a mask; collect tag evidence from every image that has a tag.
+
+    `lesions`: class 0 is normal tissue.  `student` beside the predicting teacher adds how far the two agree.
+    """
+    scores, evidence = Scores(classes.names, lesions), Evidence()
+    for shown in _batches(samples, classes, shape, batch):
+        images = torch.stack([one.pixels for one in shown]).to(device, dtype) / 255
+        output = predict(images)
+        second = student(images) if student is not None and lesions else None
+        for index, one in enumerate(shown):
+            probabilities = _at(output, index, one.size).softmax(0)
+            mask = probabilities.argmax(0)
+            if one.truth is not None:
+                scores.update(
+                    mask.cpu(), torch.from_numpy(one.truth), key=one.sample.key, group=one.sample.group,
+                    finding=one.sample.finding, tag=one.sample.tag, lesion_probability=_tag_probability(output, index),
+                )  # fmt: skip
+            if lesions and one.sample.tag != UNKNOWN_TAG:
+                _add_evidence(evidence, one, probabilities, mask, second, index)
+        if progress is not None:
+            progress(len(shown))
+    return scores, evidence.figures()
+
+
+def _batches(samples: Sequence[Sample], classes: Classes, shape: tuple[int, int], batch: int) -> Iterator[list[Shown]]:
+    """Read ahead in threads, a few batches at most, so that memory does not grow with the set."""
+    with ThreadPoolExecutor(READERS) as readers:
+        window = [readers.submit(_show, sample, classes, shape) for sample in samples[: 2 * batch]]
+        rest = iter(samples[2 * batch :])
+        while window:
+            now, window = window[:batch], window[batch:]
+            yield [future.result() for future in now]
+            window += [readers.submit(_show, sample, classes, shape) for sample, _ in zip(rest, now, strict=False)]
+
+
+def _show(sample: Sample, classes: Classes, shape: tuple[int, int]) -> Shown:
+    image = read_image(sample.image)
+    size = (image.shape[0], image.shape[1])
+    # A tag that contradicts its mask was an error, or was stated, before anything was trained.
+    truth = None
+    if sample.mask is not None:
+        truth = read_checked_mask(sample, size, classes, keep_contradictions=True).mask
+    pixels = torch.from_numpy(resize_image(image, shape)).permute(2, 0, 1)
+    return Shown(sample, pixels, size, truth)
+
+
+def _at(output: SegOutput, index: int, size: tuple[int, int]) -> Tensor:
+    """Logits [K, H, W] of one image at its own size."""
+    return interpolate(output.logits[index : index + 1].float(), size=size, mode="bilinear", align_corners=False)[0]
+
+
+def _tag_probability(output: SegOutput, index: int) -> float | None:
+    if output.tag_logits is None:
+        return None
+    return float(output.tag_logits[index].float().softmax(0)[LESION])
+
+
+def _add_evidence(
+    evidence: Evidence, one: Shown, probabilities: Tensor, mask: Tensor, second: SegOutput | None, index: int
+) -> None:
+    evidence.lesion_pixels.append(int((mask != 0).sum()))
+    evidence.pixels.append(mask.numel())
+    evidence.tags.append(one.sample.tag)
+    evidence.peaks.append(float(1 - probabilities[0].min()))
+    if second is not None:
+        other = _at(second, index, one.size).argmax(0)
+        evidence.teacher_student.append(confusion((mask != 0).cpu().long(), (other != 0).cpu().long(), 2))

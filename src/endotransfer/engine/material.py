@@ -1,0 +1,96 @@
+"""What an experiment reads from disk: who is source, target and test, which classes and whether tags there are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from endotransfer.batch import UNKNOWN_TAG, Sample
+from endotransfer.config import DataConfig, FolderConfig
+from endotransfer.data.classes import Classes
+from endotransfer.data.layout import Domain, distinct_names, read_domain
+from endotransfer.errors import ConfigError, DataError
+from endotransfer.methods.base import Needs
+
+
+@dataclass(frozen=True)
+class Material:
+    """Samples by role.  `masked` and `tagged` together are the source; only `masked` and `test` may open a mask."""
+
+    classes: Classes
+    tags: bool
+    masked: list[Sample]
+    tagged: list[Sample]
+    target: list[Sample]
+    test: list[Sample]
+
+    @property
+    def source_images(self) -> int:
+        return len(self.masked) + len(self.tagged)
+
+
+def gather(data: DataConfig, needs: Needs) -> Material:
+    """Read the folders.  An upper bound (`needs.masks_of_target`) takes the target folders as its labelled source."""
+    if (needs.masks_of_target or needs.target) and not data.target:
+        raise ConfigError("data.target is empty, and this method needs a target; name its folders.")
+    # One set of names for all roles: two folders called `train` must not share the keys of their images.
+    names = distinct_names(folder.path for folder in (*data.source, *data.target, *(data.test or ())))
+    target = read_role(data.target, "train", names)
+    test = (
+        read_role(data.target, "test", names, strict=True) if data.test is None else read_role(data.test, "test", names)
+    )
+    source = target if needs.masks_of_target else read_role(data.source, None, names)
+    assert source is not None
+    _same_classes(source, target, test)
+    masked = [sample for sample in source.samples if sample.mask is not None]
+    tagged = [sample for sample in source.samples if sample.mask is None and sample.tag != UNKNOWN_TAG]
+    if not masked:
+        raise DataError("no source image has a mask; put masks into the masks/ folder of at least one source folder.")
+    target_samples = target.samples if target and needs.target else []
+    test_samples = test.samples if test else []
+    _no_overlap([*source.samples, *target_samples], test_samples)
+    tags = data.tags and any(sample.tag != UNKNOWN_TAG for sample in [*source.samples, *target_samples])
+    if needs.tags and not any(sample.tag != UNKNOWN_TAG for sample in target_samples):
+        raise ConfigError("this method needs image tags in the target; add a label column to its labels.csv.")
+    return Material(source.classes, tags, masked, tagged if tags else [], target_samples, test_samples)
+
+
+def read_role(
+    folders: Sequence[FolderConfig],
+    default_split: str | None,
+    names: Mapping[Path, str] | None = None,
+    *,
+    strict: bool = False,
+) -> Domain | None:
+    """A domain.  Without a `split` of its own a folder gives its `default_split`, or all of it where it has no splits
+    (`strict`: nothing, since what is not divided cannot be both trained and tested on)."""
+    if not folders:
+        return None
+    domain = read_domain([(folder.path, folder.split, folder.where) for folder in folders], names)
+    if default_split is None:
+        return domain
+    chosen = {str(folder.path) for folder in folders if folder.split is not None} if not strict else set()
+    accepted = {default_split} if strict else {default_split, ""}
+    kept = [s for s in domain.samples if s.split in accepted or str(s.image.parent.parent) in chosen]
+    if not kept:
+        raise DataError(
+            f"no image of {', '.join(str(folder.path) for folder in folders)} is in the split '{default_split}'; "
+            "make one with `endotransfer data split`, or name other folders in data.test."
+        )
+    return Domain(domain.classes, kept)
+
+
+def _no_overlap(training: Sequence[Sample], test: Sequence[Sample]) -> None:
+    seen = {sample.image.resolve() for sample in training}
+    for sample in test:
+        if sample.image.resolve() in seen:
+            raise DataError(f"{sample.image} is both a training and a test image; divide the folder by a split column.")
+
+
+def _same_classes(*domains: Domain | None) -> None:
+    first, *others = [domain for domain in domains if domain is not None]
+    for other in others:
+        if other.classes.names != first.classes.names:
+            raise DataError(
+                f"source classes {list(first.classes.names)} and target classes {list(other.classes.names)} differ; "
+                "give both the same classes.yaml."
+            )

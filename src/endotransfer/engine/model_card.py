@@ -1,0 +1,57 @@
+"""The card beside a trained model: what it is for, what it was trained on, how good it was, where it fails."""
+
+from typing import Any
+
+from endotransfer import __version__
+
+
+def model_card(info: dict[str, Any], results: dict[str, Any], data: dict[str, Any]) -> str:
+    """Markdown.  `data`: counts by role; `results`: the figures of results.json."""
+    method = info["method"]
+    counts = "\n".join(f"| {role} | {count} |" for role, count in data.items())
+    return f"""# {method["name"]} ({method.get("preset", "default")})
+
+**Research use only, not a medical device.** Not for diagnosis, screening, or any decision about a patient.
+
+## Intended use
+Marks pixels as {", ".join(info["classes"])} in endoscopy images like those of its target domain, for research.
+
+## Data
+| role | images |
+|---|---|
+{counts}
+
+Images are resized to {info["shape"][0]}x{info["shape"][1]} (bilinear) before they enter the network; masks come out at
+the image's own size.
+
+## Figures
+{_figures(results)}
+
+## Where it fails
+- On images of another kind of endoscope than its target domain: measure before you trust it (`endotransfer evaluate`).
+- On text, frames and boxes burnt into images, and on bubbles, bile and reflections, which resemble lesions.
+- Its probabilities are not calibrated.
+
+## How it was made
+endotransfer {__version__}, backbone {info["model"]["backbone"]}; `config.yaml` of the run holds every setting.
+"""
+
+
+def _figures(results: dict[str, Any]) -> str:
+    if results.get("miou") is None:
+        return "No image with a mask was there to measure on; see `tag_evidence` in results.json."
+    low, high = results["intervals"]["miou"] or (None, None)
+    lines = [f"On {results['images']} test images, seed {results['seed']}, {results['date']}:", ""]
+    lines += [
+        "| figure | per cent |",
+        "|---|---|",
+        f"| mIoU | {results['miou']:.2f} (95 % {_span(low, high)}) |",
+    ]
+    lines += [
+        f"| IoU {name} | {'n/a' if value is None else f'{value:.2f}'} |" for name, value in results["iou"].items()
+    ]
+    return "\n".join(lines)
+
+
+def _span(low: float | None, high: float | None) -> str:
+    return "n/a" if low is None or high is None else f"{low:.2f} to {high:.2f}"

@@ -1,0 +1,45 @@
+"""One optimiser for each phase: the method's own where it has one, else the experiment's."""
+
+import torch
+from torch import nn
+from torch.optim import SGD, Adam, AdamW, Optimizer
+
+from endotransfer.config import TrainingConfig
+from endotransfer.methods.base import Method
+
+
+def build_optimisers(method: Method, phases: set[str], training: TrainingConfig) -> dict[str, Optimizer]:
+    optimisers = {}
+    for phase in sorted(phases):
+        optimiser = method.optimiser(phase) or shared_optimiser(method, phase, training)
+        for group in optimiser.param_groups:
+            group["initial_lr"] = group["lr"]
+        optimisers[phase] = optimiser
+    return optimisers
+
+
+def shared_optimiser(method: Method, phase: str, training: TrainingConfig) -> Optimizer:
+    """The experiment's optimiser over the phase's networks, backbone and the rest in groups of their own."""
+    groups: dict[float, list[nn.Parameter]] = {}
+    for name in method.phases[phase]:
+        for path, parameter in method.get_submodule(name).named_parameters():
+            lr = training.lr if "backbone" in path else training.lr * training.head_lr
+            groups.setdefault(lr, []).append(parameter)
+    parameters = [{"params": members, "lr": lr} for lr, members in groups.items()]
+    fused = all(member.is_cuda for members in groups.values() for member in members)
+    match training.optimiser:
+        case "adam":
+            return Adam(parameters, weight_decay=training.weight_decay, fused=fused)
+        case "adamw":
+            return AdamW(parameters, weight_decay=training.weight_decay, fused=fused)
+        case _:
+            return SGD(parameters, momentum=training.momentum, weight_decay=training.weight_decay, fused=fused)
+
+
+def set_lr(optimiser: Optimizer, factor: float) -> None:
+    for group in optimiser.param_groups:
+        group["lr"] = group["initial_lr"] * factor
+
+
+def parameters_of(optimiser: Optimizer) -> list[torch.Tensor]:
+    return [parameter for group in optimiser.param_groups for parameter in group["params"]]

@@ -1,0 +1,24 @@
+"""Learning rate as a pure function of the step: nothing to save, nothing to restore."""
+
+import math
+
+from endotransfer.config import TrainingConfig
+
+
+def lr_factor(training: TrainingConfig, step: int, steps: int) -> float:
+    """What the learning rate is multiplied with at `step` (from 0) of `steps`.
+
+    The paper: exponential decay with rate 0.7 and step size 950, read as a staircase.
+    """
+    if step < training.warmup_steps:
+        return (step + 1) / (training.warmup_steps + 1)
+    done = step / max(steps, 1)
+    match training.schedule:
+        case "staircase":
+            return training.decay ** (step // training.decay_steps)
+        case "poly":
+            return (1 - done) ** training.power
+        case "cosine":
+            return 0.5 * (1 + math.cos(math.pi * done))
+        case _:
+            return 1.0

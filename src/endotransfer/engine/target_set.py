@@ -1,0 +1,31 @@
+"""The target set as a target pass sees it: images on the device, super-pixels by key, and a place to store maps."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from endotransfer.batch import PassBatch
+from endotransfer.data.streams import PassSet, to_device
+from endotransfer.engine.maps import MapStore
+
+
+@dataclass
+class StoringTargetSet:
+    """This process's share of the target set, joined to the run's map store."""
+
+    images: PassSet
+    maps: MapStore
+    device: torch.device
+    dtype: torch.dtype
+
+    def __iter__(self) -> Iterator[PassBatch]:
+        for batch in self.images:
+            yield to_device(batch, self.device, self.dtype)
+
+    def superpixels(self, keys: list[str]) -> Tensor:
+        return self.images.superpixels(keys).to(self.device)
+
+    def store(self, keys: list[str], maps: Tensor) -> None:
+        self.maps.store(keys, maps)

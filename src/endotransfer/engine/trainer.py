@@ -1,0 +1,249 @@
+"""The only training loop.  A method says what is minimised; this says when, in which order, and what survives."""
+
+import hashlib
+import signal
+from collections.abc import Iterator
+from itertools import islice
+from types import FrameType
+from typing import Any
+
+import torch
+from lightning.fabric import Fabric
+from rich.console import Console
+from torch import Tensor, nn
+
+from endotransfer.batch import Batch
+from endotransfer.config import TrainingConfig
+from endotransfer.data.streams import Feed, PassSet, to_device
+from endotransfer.engine.checkpoint import Checkpoint, load_weights_into, save_checkpoint
+from endotransfer.engine.finite import stop_unless_finite
+from endotransfer.engine.gradients import average_over_processes, clipped_norm
+from endotransfer.engine.log import EpochLines, RunLog, progress_bar
+from endotransfer.engine.maps import MapStore
+from endotransfer.engine.optimiser_state import pack_optimiser, unpack_optimiser
+from endotransfer.engine.optimisers import build_optimisers, parameters_of, set_lr
+from endotransfer.engine.plan import Epoch, lay_out
+from endotransfer.engine.run_folder import RunFolder
+from endotransfer.engine.schedule import lr_factor
+from endotransfer.engine.target_set import StoringTargetSet
+from endotransfer.methods.base import Memo, Method
+from endotransfer.reduce import sum_over_processes, world_size
+
+
+class Stopped(Exception):  # noqa: N818  (not an error: the run was asked to leave, and can go on)
+    """Training left early on request; everything up to this step is in a checkpoint."""
+
+    def __init__(self, step: int, steps: int) -> None:
+        super().__init__(f"stopped at step {step} of {steps}; go on with --resume.")
+
+
+class Trainer:
+    """Trains one method on one feed.  All state: the method, its optimisers, and the step."""
+
+    def __init__(
+        self, fabric: Fabric, method: Method, training: TrainingConfig, seed: int,
+        feed: Feed, steps_per_epoch: int, pass_set: PassSet | None, run: RunFolder, console: Console,
+    ) -> None:  # fmt: skip
+        self.fabric, self.method, self.training, self.seed = fabric, method, training, seed
+        self.feed, self.pass_set, self.run, self.console = feed, pass_set, run, console
+        self.maps = MapStore(run.maps)
+        self.plan = lay_out(method.stages(), steps_per_epoch)
+        self.steps = self.plan[-1].last
+        self.dtype = torch.float64 if training.precision == "64" else torch.float32
+        method.to(fabric.device, self.dtype)
+        phases = {phase for epoch in self.plan for phase in epoch.stage.phases}
+        self.optimisers = build_optimisers(method, phases, training)
+        self._parameters = _parameters_by_network(method)
+        self.step = 0
+        self.round: int | None = None  # of the stored maps that training reads; None: there are none
+        self.log = RunLog(run.path if fabric.is_global_zero else None, tensorboard=training.tensorboard)
+        self._asked_to_stop = False
+        self._superpixels_built = False
+
+    def fit(self) -> None:
+        """Train from wherever `self.step` is to the end of the plan."""
+        with self._stop_on_signals(), progress_bar(self.console, shown=self.fabric.is_global_zero) as bar:
+            task = bar.add_task("training", total=self.steps, completed=self.step, note="")
+            lines = EpochLines(self.console, self.step, self.steps, shown=self.fabric.is_global_zero)
+            note = ""
+            for epoch in self.plan:
+                if self.step >= epoch.last:
+                    continue
+                self._visit_target(epoch)
+                self.method.train()
+                for batches in self._batches(epoch):
+                    note = self._train_step(batches, epoch)
+                    bar.update(task, completed=self.step, description=epoch.stage.name, note=note)
+                    self._save_if_due()
+                lines.write(self.step, epoch.index, epoch.stage.name, note)
+        self.log.close()
+
+    # -- one step -----------------------------------------------------------------------------------------------
+
+    def _batches(self, epoch: Epoch) -> Iterator[list[Batch]]:
+        """The rest of an epoch: for each step, the batches whose gradients make it."""
+        several = self.training.accumulate
+        feed = self.feed.batches(
+            self.step * several, epoch.last * several, rank=self.fabric.global_rank, world=self.fabric.world_size,
+            round=self.round, use_target=epoch.stage.target,
+        )  # fmt: skip
+        while batches := [to_device(batch, self.fabric.device, self.dtype) for batch in islice(feed, several)]:
+            yield batches
+
+    def _train_step(self, batches: list[Batch], epoch: Epoch) -> str:
+        method = self.method
+        method.progress = epoch.progress(self.step, self.steps)
+        # Noise (dropout) is a function of the step, so a resumed run draws what the uninterrupted one drew.
+        torch.manual_seed(self._seed_of(self.step))
+        memos: list[Memo] = [{} for _ in batches]
+        figures: dict[str, float] = {}
+        for phase in epoch.stage.phases:
+            if method.active(phase):
+                figures |= self._train_phase(phase, batches, memos)
+        method.after_step()
+        self.step += 1
+        if self.step % self.training.log_every == 0 or self.step == epoch.last:
+            self.log.write(self.step, epoch.index, epoch.stage.name, figures)
+        return f"loss {figures.get('loss/net', float('nan')):.3f}"
+
+    def _train_phase(self, phase: str, batches: list[Batch], memos: list[Memo]) -> dict[str, float]:
+        """Backward and update of one phase; returns every term, its share of the sum, and the gradient's norm."""
+        optimiser = self.optimisers[phase]
+        factor = lr_factor(self.training, self.step, self.steps)
+        set_lr(optimiser, factor)
+        self._train_only(phase)
+        optimiser.zero_grad(set_to_none=True)
+        sums: dict[str, Tensor] = {}
+        for batch, memo in zip(batches, memos, strict=True):
+            with self.fabric.autocast():
+                terms = self.method.losses(phase, batch, memo)
+            total = torch.stack(list(terms.values())).sum() / len(batches)
+            if total.requires_grad:
+                self.fabric.backward(total)
+            for name, value in terms.items():
+                sums[name] = sums.get(name, 0) + value.detach() / len(batches)
+        parameters = parameters_of(optimiser)
+        average_over_processes(parameters)
+        norm = clipped_norm(parameters, self.training.clip)
+        values = torch.stack([*sums.values(), norm.to(self.dtype)])
+        *terms_now, norm_now = (sum_over_processes(values) / world_size()).tolist()
+        named = dict(zip(sums, terms_now, strict=True))
+        keys = [key for batch in batches for part in (batch.source, batch.target) if part for key in part.keys]
+        stop_unless_finite(named, norm_now, phase, self.step, keys, self.run)
+        optimiser.step()
+        return _figures(phase, named, norm_now, optimiser.param_groups[0]["lr"])
+
+    def _train_only(self, phase: str) -> None:
+        """Gradients flow through every network but reach only the phase's own weights."""
+        trained = self.method.phases[phase]
+        for name, parameters in self._parameters.items():
+            for parameter in parameters:
+                parameter.requires_grad = name in trained
+
+    def _seed_of(self, step: int) -> int:
+        text = f"{self.seed}/{step}/{self.fabric.global_rank}"
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest())
+
+    # -- the target set -----------------------------------------------------------------------------------------
+
+    def _visit_target(self, epoch: Epoch) -> None:
+        """Run the method's pass over the target set, unless this run resumes within an epoch whose maps are stored."""
+        if not epoch.stage.target_pass:
+            self.round = None
+            return
+        if self.step > epoch.first:
+            self.round = epoch.index
+            return
+        assert self.pass_set is not None
+        self._build_superpixels(self.pass_set)
+        self.method.eval()
+        self.method.progress = epoch.progress(self.step, self.steps)
+        self.maps.open_round(epoch.index)
+        target = StoringTargetSet(self.pass_set, self.maps, self.fabric.device, self.dtype)
+        with torch.no_grad(), self.fabric.autocast():
+            figures = self.method.target_pass(target)
+        self.maps.flush()
+        self.fabric.barrier()
+        if self.fabric.is_global_zero:
+            self.maps.close_round(epoch.index)
+        self.fabric.barrier()
+        self.round = epoch.index
+        self.log.write(self.step, epoch.index, epoch.stage.name, {f"pass/{k}": v for k, v in figures.items()})
+
+    def _build_superpixels(self, pass_set: PassSet) -> None:
+        """Once, in parallel and cached on disk; a pass that finds them all there takes no time."""
+        if not self.method.wants_superpixels() or self._superpixels_built:
+            return
+        with progress_bar(self.console, shown=self.fabric.is_global_zero) as bar:
+            task = bar.add_task("super-pixels", total=None, note="")
+            pass_set.build_superpixels(lambda done, total: bar.update(task, completed=done, total=total))
+        self._superpixels_built = True
+
+    # -- what survives ------------------------------------------------------------------------------------------
+
+    def _save_if_due(self) -> None:
+        asked = self._asked_to_stop
+        if world_size() > 1:  # one process asked to stop stops all, at the same step
+            asked = bool(sum_over_processes(torch.tensor(float(asked), device=self.fabric.device)) > 0)
+        if asked or self.step % self.training.checkpoint_every == 0 or self.step == self.steps:
+            self.save()
+        if asked and self.step < self.steps:
+            raise Stopped(self.step, self.steps)
+
+    def save(self) -> None:
+        if self.fabric.is_global_zero:
+            tensors = {"weights": self.method.state_dict()}
+            state: dict[str, Any] = {"step": self.step, "steps": self.steps, "optimisers": {}}
+            for phase, optimiser in self.optimisers.items():
+                tensors[f"optimiser-{phase}"], state["optimisers"][phase] = pack_optimiser(optimiser)
+            save_checkpoint(self.run.checkpoints, self.step, tensors, state)
+        self.fabric.barrier()
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go on from `checkpoint`: same weights, same optimiser state, same step."""
+        load_weights_into(self.method, checkpoint.tensors["weights"], checkpoint.path)
+        for phase, optimiser in self.optimisers.items():
+            unpack_optimiser(
+                optimiser, checkpoint.tensors.get(f"optimiser-{phase}", {}),
+                checkpoint.state["optimisers"].get(phase, {}),
+            )  # fmt: skip
+        self.step = checkpoint.step
+        self.log.rewind(self.step)
+
+    def _stop_on_signals(self) -> "_SignalGuard":
+        def ask(signum: int, frame: FrameType | None) -> None:
+            if self._asked_to_stop:  # the second time means now
+                raise KeyboardInterrupt
+            self._asked_to_stop = True
+
+        return _SignalGuard(ask)
+
+
+class _SignalGuard:
+    """SIGTERM and SIGINT ask the loop to save and leave; the handlers of before come back afterwards."""
+
+    def __init__(self, handler: Any) -> None:
+        self.handler = handler
+
+    def __enter__(self) -> None:
+        try:
+            self.before = {number: signal.signal(number, self.handler) for number in (signal.SIGTERM, signal.SIGINT)}
+        except ValueError:  # not the main thread: nobody can send it a signal
+            self.before = {}
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+
+def _parameters_by_network(method: Method) -> dict[str, list[nn.Parameter]]:
+    """Of all networks that some phase trains; listed once, since walking modules in every step is slow."""
+    names = {name for networks in method.phases.values() for name in networks if hasattr(method, name)}
+    return {name: list(method.get_submodule(name).parameters()) for name in sorted(names)}
+
+
+def _figures(phase: str, terms: dict[str, float], norm: float, lr: float) -> dict[str, float]:
+    whole = sum(abs(value) for value in terms.values()) or 1.0
+    figures = {f"loss/{phase}": sum(terms.values()), f"norm/{phase}": norm, f"lr/{phase}": lr}
+    figures |= {f"term/{name}": value for name, value in terms.items()}
+    return figures | {f"share/{name}": abs(value) / whole for name, value in terms.items()}

@@ -1,0 +1,180 @@
+"""What a method is: its networks, its stages and its losses.  The engine does the rest.
+
+A method is one file in this folder: subclass `Method`, give it a `name`, a `summary`, a `Config` and `losses`.
+Subclassing registers it; `endotransfer methods` lists it and the contract tests run it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import torch
+from pydantic import ValidationError
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from endotransfer.batch import Batch, PassBatch, SegOutput
+from endotransfer.config import ModelConfig, Strict
+from endotransfer.errors import ConfigError
+from endotransfer.experiment_file import explain
+from endotransfer.models.segmenter import build_segmenter
+from endotransfer.registry import Registry
+
+METHODS: Registry[type["Method"]] = Registry("method")
+
+
+@dataclass(frozen=True)
+class World:
+    """All that a method may know of the experiment around it."""
+
+    classes: int
+    tags: bool  # False: no image of this experiment carries a tag, and no network has S1
+    model: ModelConfig
+    epochs: int
+    trained: bool = False  # the networks are built only to receive trained weights
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of training.  The checkpoint knows the stage by its name."""
+
+    name: str
+    epochs: int
+    phases: tuple[str, ...] = ("net",)
+    target: bool = True  # batches carry target images
+    target_pass: bool = False  # before each epoch the whole target set is visited
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where training stands; set by the engine before every step and pass."""
+
+    step: int = 0  # since the start of the run
+    epoch: int = 0
+    stage: str = ""
+    stage_epoch: int = 0  # since the start of the stage
+    steps: int = 1  # of the whole run
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What an experiment must have for this method to be itself; otherwise it is refused by name."""
+
+    target: bool = True
+    tags: bool = False
+    masks_of_target: bool = False  # only an upper bound may say so
+    live_statistics: bool = False  # BatchNorm that is allowed to move
+    superpixels: bool = False  # in training batches; a target pass can always ask for them
+
+
+class TargetSet(Protocol):
+    """The whole, unaugmented target set of this process, as a target pass sees it."""
+
+    def __iter__(self) -> Iterator[PassBatch]: ...
+    def superpixels(self, keys: list[str]) -> Tensor: ...
+    def store(self, keys: list[str], maps: Tensor) -> None: ...
+
+
+Memo = dict[str, Any]  # one step's outputs, so that a later phase needs no second forward
+
+
+class Method(nn.Module):
+    """Base of every system; only `losses` must be written.  An `nn.Module`, so that its state is in `state_dict`."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]  # one line for `endotransfer methods`
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"default": {}}  # first: what you get without asking
+    needs: ClassVar[Needs] = Needs()
+    phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",)}  # phase -> the networks it trains
+    predict_as: ClassVar[str] = "target"  # whose statistics prediction uses, where normalisation keeps two sets
+
+    class Config(Strict):
+        """The method's own fields; a preset is a set of values for them."""
+
+    segmenter: nn.Module
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__:
+            METHODS.add(cls.name, cls)
+
+    def __init__(self, world: World, config: Any) -> None:
+        super().__init__()
+        self.world = world
+        self.config = config
+        self.progress = Progress()
+        for name, network in self.networks().items():
+            self.add_module(name, network)
+
+    # -- what a method may say ----------------------------------------------------------------------------------
+
+    def networks(self) -> dict[str, nn.Module]:
+        """Named modules; `segmenter` may be replaced by any module that returns `SegOutput`."""
+        world = self.world
+        return {"segmenter": build_segmenter(world.model, world.classes, world.tags, trained=world.trained)}
+
+    def stages(self) -> list[Stage]:
+        return [Stage("train", self.world.epochs, phases=tuple(self.phases), target=self.needs.target)]
+
+    def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
+        """The weighted terms of this phase's objective, by name; the engine minimises their sum."""
+        raise NotImplementedError
+
+    def optimiser(self, phase: str) -> Optimizer | None:
+        """An optimiser of the method's own for `phase`, where the shared one will not do."""
+        return None
+
+    def active(self, phase: str) -> bool:
+        """Whether `phase` runs in this step (gates and delays)."""
+        return True
+
+    def target_pass(self, target: TargetSet) -> dict[str, float]:
+        """Work over the whole target set before an epoch; returns figures for the log."""
+        return {}
+
+    def wants_superpixels(self) -> bool:
+        """Whether `target_pass` will ask for super-pixels, so that they are computed in parallel beforehand."""
+        return False
+
+    def after_step(self) -> None:
+        """State that follows the weights: teacher, moving averages."""
+
+    def predictor(self) -> nn.Module:
+        """The module that evaluation, prediction, export and the target pass use."""
+        return self.segmenter
+
+    # -- what methods share -------------------------------------------------------------------------------------
+
+    def forward_both(self, source: Tensor, target: Tensor) -> tuple[SegOutput, SegOutput]:
+        """Both domains through the segmenter: in one go where no image's output depends on the others'.
+
+        One forward of 4 + 4 images costs a GPU far less than two of 4.  Batch statistics must not mix domains.
+        """
+        if self.world.model.norm not in ("frozen", "group"):
+            return self.segmenter(source, domain="source"), self.segmenter(target, domain="target")
+        both: SegOutput = self.segmenter(torch.cat([source, target]))
+        return split_output(both, len(source))
+
+
+def split_output(output: SegOutput, first: int) -> tuple[SegOutput, SegOutput]:
+    """Cut an output after its first `first` images."""
+
+    def part(span: slice) -> SegOutput:
+        tags = None if output.tag_logits is None else output.tag_logits[span]
+        aux = {name: values[span] for name, values in output.aux.items()}
+        return SegOutput(output.logits[span], tags, output.features[span], aux)
+
+    return part(slice(0, first)), part(slice(first, None))
+
+
+def method_config(settings: dict[str, Any]) -> tuple[type[Method], str, Any]:
+    """`{name, preset, field: value...}` of an experiment -> the class, the preset's name and its validated config."""
+    fields = dict(settings)
+    cls = METHODS.get(fields.pop("name"))
+    preset = fields.pop("preset", None) or next(iter(cls.presets))
+    if preset not in cls.presets:
+        raise ConfigError(f"method {cls.name} has no preset '{preset}'; it has {', '.join(cls.presets)}.")
+    try:
+        return cls, preset, cls.Config.model_validate({**cls.presets[preset], **fields})
+    except ValidationError as reason:
+        raise ConfigError(f"method {cls.name}: {'; '.join(explain(reason, cls.Config))}") from None

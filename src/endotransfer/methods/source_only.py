@@ -1,0 +1,27 @@
+"""Source only: the paper's baseline BL (DeepLab-v3), trained on the labelled domain and applied to the other as it is.
+
+It never forwards a target image, so not even a statistic adapts; a row with adapted statistics is another system.
+"""
+
+from torch import Tensor
+
+from endotransfer.batch import Batch
+from endotransfer.methods.base import Memo, Method, Needs
+from endotransfer.transfer.losses import classification, segmentation
+
+
+class SourceOnly(Method):
+    name = "source_only"
+    summary = "the baseline (BL): trained on source masks and tags, never sees a target image"
+    needs = Needs(target=False)
+    predict_as = "source"  # with statistics per domain, the other set was never trained
+
+    def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
+        source = batch.source
+        assert source is not None
+        output = self.segmenter(source.images, domain=self.predict_as)
+        labelled = output.at(source.images.shape[-2:])[: len(source.masks)]
+        terms = {"segmentation_source": segmentation(labelled, source.masks)}
+        if output.tag_logits is not None and source.tags is not None:
+            terms["classification_source"] = classification(output.tag_logits, source.tags)
+        return terms

@@ -1,0 +1,11 @@
+"""Target supervised: the same network trained on the target's own masks.  Not a competitor but the upper bound."""
+
+from endotransfer.methods.base import Needs
+from endotransfer.methods.source_only import SourceOnly
+
+
+class TargetSupervised(SourceOnly):
+    name = "target_supervised"
+    summary = "the upper bound: trained on the masks of the target's training split, which no other method may read"
+    needs = Needs(target=False, masks_of_target=True)
+    predict_as = "target"

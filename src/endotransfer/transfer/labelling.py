@@ -1,0 +1,156 @@
+"""One pass over the target set: Algorithm 1, Equation 5 and Algorithm 2 joined; the labels hold for an epoch.
+
+The network sees each image once.  Its logits are kept as it gave them, at low resolution and in half
+precision, and rounded BEFORE anything is counted: thresholds and assignment see the same numbers, so the
+portion comes out right.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+from endotransfer.batch import PassBatch, SegOutput
+from endotransfer.errors import TrainingDiverged
+from endotransfer.reduce import sum_over_processes
+from endotransfer.transfer.assignment import assign
+from endotransfer.transfer.tags import veto
+from endotransfer.transfer.thresholds import ThresholdState
+from endotransfer.transfer.voting import vote_in_place, vote_superpixels, vote_synchronously
+
+Voting = Literal["none", "in_place", "synchronous", "superpixel"]
+TagRule = Literal["none", "veto", "fill_normal"]
+LEAST_LOGIT = -60000.0  # the end of half precision, near enough
+
+
+class TargetSet(Protocol):
+    """The whole, unaugmented target set of this process."""
+
+    def __iter__(self) -> Iterator[PassBatch]: ...
+    def superpixels(self, keys: list[str]) -> Tensor: ...  # [B, H, W]
+    def store(self, keys: list[str], maps: Tensor) -> None: ...  # [B, H, W] uint8
+
+
+@dataclass(frozen=True)
+class LabellingSummary:
+    """What a pass did, over all processes; lists are by class."""
+
+    portion: float
+    thresholds: list[float]  # log-odds; inf: the class was never predicted and takes no labels
+    predicted: list[int]  # pixels
+    labelled: list[int]  # pixels, after voting and tags
+    images: int
+
+    @property
+    def shares(self) -> list[float]:
+        """Pixels labelled as each class, against those predicted as it."""
+        return [labels / max(1, pixels) for labels, pixels in zip(self.labelled, self.predicted, strict=True)]
+
+    @property
+    def coverage(self) -> float:
+        """The share of all pixels that carry a label."""
+        return sum(self.labelled) / max(1, sum(self.predicted))
+
+    def figures(self) -> dict[str, float]:
+        """For the log: the portion, the coverage, and each class's threshold (a probability) and share."""
+        chances = torch.tensor(self.thresholds).sigmoid().tolist()
+        by_class = {f"threshold_{k}": chance for k, chance in enumerate(chances)}
+        by_class |= {f"labelled_{k}": share for k, share in enumerate(self.shares)}
+        return {"portion": self.portion, "coverage": self.coverage, **by_class}
+
+
+@dataclass(frozen=True)
+class _Prediction:
+    logits: Tensor  # [B, K, h, w] half precision, on the CPU
+    size: tuple[int, int]  # of the images
+    device: torch.device
+    tags: Tensor | None
+    keys: list[str]
+
+    def at_size(self) -> Tensor:
+        logits = self.logits.to(self.device).float()
+        return interpolate(logits, size=self.size, mode="bilinear", align_corners=False)
+
+
+@torch.no_grad()
+def label_target_set(
+    predict: Callable[[Tensor], SegOutput],
+    target: TargetSet,
+    classes: int,
+    portion: float,
+    *,
+    balanced: bool = True,
+    voting: Voting = "none",
+    iterations: int = 1,
+    min_share: float = 0.5,
+    tag_rule: TagRule = "none",
+    device: torch.device | str | None = None,
+) -> LabellingSummary:
+    """Give every image of `target` its map of pseudo-labels, and store it.
+
+    The tag rule comes before the vote, so that a lesion label which the tag forbids does not spread first.
+    `device` is where predictions are counted if this process has no image (all processes must use one kind).
+    """
+    kept: list[_Prediction] = []
+    state: ThresholdState | None = None
+    for batch in target:
+        kept.append(_keep(predict(batch.images).logits, batch))
+        state = state or ThresholdState(classes, device=kept[0].device)
+        state.update(kept[-1].at_size())
+    state = state or ThresholdState(classes, device=device)
+    state.reduce_over_processes()
+    thresholds = state.thresholds(portion, balanced)
+
+    labelled = torch.zeros(classes, dtype=torch.int64, device=thresholds.device)
+    for prediction in kept:
+        labels = assign(prediction.at_size(), thresholds)
+        if tag_rule != "none" and prediction.tags is not None:
+            labels = veto(labels, prediction.tags.to(labels.device), fill_normal=tag_rule == "fill_normal")
+        if voting != "none":
+            superpixels = target.superpixels(prediction.keys)
+            labels = _vote(labels, superpixels, classes, voting, iterations, min_share)
+        labelled += torch.bincount(labels.flatten().long(), minlength=256)[:classes]
+        target.store(prediction.keys, labels)
+    images = torch.tensor(sum(len(prediction.keys) for prediction in kept), device=thresholds.device)
+    return LabellingSummary(
+        portion=portion,
+        thresholds=thresholds.tolist(),
+        predicted=state.totals.tolist(),
+        labelled=sum_over_processes(labelled).tolist(),
+        images=int(sum_over_processes(images)),
+    )
+
+
+def _keep(logits: Tensor, batch: PassBatch) -> _Prediction:
+    """The prediction in half precision, each pixel's largest logit moved to 0.
+
+    Softmax does not see the move, neither here nor after up-sampling (all classes of a pixel move alike),
+    and half precision is finest near 0.
+    """
+    logits = logits.detach().float()
+    centred = (logits - logits.amax(1, keepdim=True)).clamp(min=LEAST_LOGIT).half()
+    kept = centred.cpu()
+    if not bool(kept.isfinite().all()):
+        raise TrainingDiverged(
+            f"the network predicts values that are not finite on target images {', '.join(batch.keys)}; "
+            "go back to the last checkpoint and lower the learning rate."
+        )
+    height, width = batch.images.shape[-2:]
+    return _Prediction(kept, (height, width), logits.device, batch.tags, batch.keys)
+
+
+def _vote(
+    labels: Tensor, superpixels: Tensor, classes: int, voting: Voting, iterations: int, min_share: float
+) -> Tensor:
+    if voting == "in_place":
+        array, segments = labels.cpu().numpy(), superpixels.cpu().numpy()
+        for _ in range(iterations):
+            vote_in_place(array, segments, classes)
+        return torch.from_numpy(array).to(labels.device)
+    segments_here = superpixels.to(labels.device)
+    if voting == "synchronous":
+        return vote_synchronously(labels, segments_here, classes, iterations)
+    return vote_superpixels(labels, segments_here, classes, min_share)

@@ -1,0 +1,39 @@
+"""Equations 2 and 3: cross-entropy on tags and on pixels, for one domain.  Nothing labelled gives 0."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from endotransfer.batch import IGNORE, UNKNOWN_TAG
+from endotransfer.reduce import global_mean
+from endotransfer.transfer.precision import at_least_float32
+
+
+def classification(tag_logits: Tensor, tags: Tensor) -> Tensor:
+    """One half of Eq. 2: tag_logits [B, 2] against tags [B]; UNKNOWN_TAG is passed over."""
+    loss = cross_entropy(at_least_float32(tag_logits), tags, ignore_index=UNKNOWN_TAG, reduction="sum")
+    return global_mean(loss, (tags != UNKNOWN_TAG).sum())
+
+
+def segmentation(
+    logits: Tensor,
+    labels: Tensor,
+    reduction: Literal["mean", "sum"] = "mean",
+    weights: Tensor | None = None,
+) -> Tensor:
+    """One half of Eq. 3: logits [B, K, H, W] against labels [B, H, W] (any integers); IGNORE is passed over.
+
+    `mean` is over labelled pixels; `sum` is Eq. 3 to the letter: the expectation over images of sums over pixels.
+    `weights`, by class [K] or by pixel [B, H, W], scale each pixel's term and not the divisor: a weight of
+    one half everywhere halves the loss.
+    """
+    # PAPER: Eq. 3 sums over pixels; L_S is then 1e4 to 1e5 and drowns every other term: hence `mean`.
+    labels = labels.long()
+    terms = cross_entropy(at_least_float32(logits), labels, ignore_index=IGNORE, reduction="none")
+    labelled = labels != IGNORE
+    if weights is not None:
+        by_pixel = weights[torch.where(labelled, labels, 0)] if weights.ndim == 1 else weights
+        terms = terms * by_pixel.to(terms.dtype)
+    return global_mean(terms.sum(), labelled.sum() if reduction == "mean" else len(labels))

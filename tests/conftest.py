@@ -1,0 +1,66 @@
+"""Two tiny worlds that every method is run in: two classes with tags, five classes without."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from endotransfer.config import Experiment
+from endotransfer.data.phantom import write_phantom
+from endotransfer.experiment_file import experiment_from
+
+WORLDS = {"tagged": "lesion", "untagged": "five-class"}
+SIZE = 32
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread_and_own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Thread counts change the last bits of a sum; and no test touches the user's cache."""
+    torch.set_num_threads(1)
+    os.environ["ENDOTRANSFER_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders with a `gastroscopy` and a `capsule` domain each, 12 images a domain."""
+    root = tmp_path_factory.mktemp("worlds")
+    for name, variant in WORLDS.items():
+        write_phantom(root / name, 12, seed=1, size=SIZE, variant=variant, processes=1)
+    return {name: root / name for name in WORLDS}
+
+
+MakeExperiment = Callable[..., Experiment]
+
+
+@pytest.fixture(scope="session")
+def make_experiment(worlds: dict[str, Path]) -> MakeExperiment:
+    """`make_experiment("tagged", "semantic_transfer", "paper", lr=...)`: a few steps of a tiny network."""
+
+    def make(
+        world: str, method: str, preset: str | None = None, *, data: Path | None = None, **training: Any
+    ) -> Experiment:
+        folder = data or worlds[world]
+        settings = {"epochs": 3, "steps_per_epoch": 3, "batch_source": 4, "batch_target": 4, "lr": 1e-3}
+        settings |= {"workers": 0, "tensorboard": False, "log_every": 1, "accelerator": "cpu", **training}
+        return experiment_from(
+            {
+                "data": {
+                    "source": str(folder / "gastroscopy"),
+                    "target": str(folder / "capsule"),
+                    "size": SIZE,
+                    "tags": world == "tagged",
+                },
+                "model": {
+                    "backbone": "test_resnet", "pretrained": False, "norm": "group", "multi_grid": None,
+                    "aspp_rates": [1, 2, 3], "aspp_channels": 16, "dropout": 0.1,
+                },
+                "method": {"name": method} | ({"preset": preset} if preset else {}),
+                "training": settings,
+                "evaluation": {"resamples": 20},
+            }
+        )  # fmt: skip
+
+    return make

@@ -1,0 +1,104 @@
+"""The contract of a backbone, over a handful of families; what it refuses; what its state remembers."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from endotransfer.errors import CheckpointError, ConfigError
+from endotransfer.models.backbone import Backbone, build_backbone
+from endotransfer.models.normalisation import FrozenBatchNorm
+
+HANDFUL = [
+    "test_resnet",
+    "resnet18",
+    "mobilenetv2_100",
+    "mobilenetv3_small_100",
+    "efficientnet_lite0",
+    "convnext_atto",
+    "regnetx_002",
+    "xception41",
+]
+
+
+def build(name: str = "test_resnet", **changes: object) -> Backbone:
+    return build_backbone(name, **({"pretrained": False, "norm": "group"} | changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", HANDFUL)
+def test_last_map_is_an_eighth_and_channels_are_told_truly(name: str) -> None:
+    backbone = build(name).eval()
+    with torch.no_grad():
+        maps = backbone(torch.rand(1, 3, 48, 64))
+    assert tuple(maps[-1].shape) == (1, backbone.channels, 6, 8)
+    assert tuple(stage.shape[1] for stage in maps) == backbone.stages
+    assert torch.isfinite(maps[-1]).all()
+
+
+@pytest.mark.parametrize("name", ["test_resnet", "mobilenetv2_100", "efficientnet_lite0", "regnetx_002"])
+@pytest.mark.parametrize("norm", ["group", "per_domain"])
+def test_every_kind_of_norm_layer_is_converted_with_its_activation(name: str, norm: str) -> None:
+    plain, changed = build(name, norm="batch"), build(name, norm=norm)
+    assert not any(type(layer).__module__.startswith("timm") and isinstance(layer, nn.BatchNorm2d)
+                   for layer in changed.modules())  # fmt: skip
+    count = [sum(isinstance(m, nn.ReLU | nn.ReLU6) for m in net.modules()) for net in (plain, changed)]
+    assert count[0] == count[1] > 0
+
+
+def test_colours_are_those_of_the_weights() -> None:
+    assert build("resnet18").mean == (0.485, 0.456, 0.406)
+    assert build("resnet18").std == (0.229, 0.224, 0.225)
+    assert build("test_resnet").mean == (0.5, 0.5, 0.5)
+
+
+def test_frozen_without_weights_is_refused_with_the_way_out() -> None:
+    with pytest.raises(ConfigError, match=r"frozen needs .*`norm: group`"):
+        build(norm="frozen")
+
+
+def test_frozen_is_fine_where_there_is_nothing_to_freeze() -> None:
+    assert build("convnext_atto", norm="frozen").channels == 320
+
+
+def test_a_network_about_to_be_filled_needs_no_weights_and_no_network(tmp_path: Path) -> None:
+    gone = tmp_path / "gone.safetensors"
+    backbone = build(norm="frozen", pretrained=True, weights=gone, trained=True)
+    assert any(isinstance(layer, FrozenBatchNorm) for layer in backbone.modules())
+    assert backbone.notes == []
+
+
+def test_without_a_network_the_error_names_both_ways_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(ConfigError, match=r"'test_resnet' cannot be loaded .*`weights: .*`pretrained: false`"):
+        build(pretrained=True)
+
+
+def test_an_unfit_name_is_refused() -> None:
+    with pytest.raises(ConfigError, match="vit_tiny_patch16_224"):
+        build("vit_tiny_patch16_224")
+
+
+def output(backbone: Backbone, images: Tensor) -> Tensor:
+    with torch.no_grad():
+        return backbone.eval()(images)[-1]
+
+
+def test_the_stride_is_part_of_the_state_even_where_the_settings_forgot_it(images: Tensor) -> None:
+    grid = (1, 2, 4)
+    trained = build("resnet26", stride_on="conv1", norm="batch", multi_grid=grid)
+    loaded = build("resnet26", stride_on="auto", norm="batch", multi_grid=grid, trained=True)
+    nn.init.ones_(trained.net.layer2[0].bn3.weight)  # zero at first, which would hide the strided branch
+    loaded.load_state_dict(trained.state_dict())
+    assert loaded.stride_on == "conv1"
+    assert torch.equal(output(trained, images), output(loaded, images))
+    usual = build("resnet26", norm="batch", multi_grid=grid)
+    usual.net.load_state_dict(trained.net.state_dict())
+    assert not torch.allclose(output(trained, images), output(usual, images))
+
+
+def test_settings_that_contradict_the_checkpoint_are_refused() -> None:
+    usual, moved = build("resnet26"), build("resnet26", stride_on="conv1")
+    with pytest.raises(CheckpointError, match="conv2"):
+        moved.load_state_dict(usual.state_dict())

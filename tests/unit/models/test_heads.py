@@ -1,0 +1,58 @@
+"""S1, ASPP and the refinement, against what their equations say."""
+
+import pytest
+import torch
+from torch import nn
+
+from endotransfer.models.heads import ASPP, Refinement, TagHead
+
+
+def test_tag_head_is_a_linear_layer_on_the_mean_of_the_map() -> None:
+    head, features = TagHead(5), torch.randn(3, 5, 4, 6)
+    torch.testing.assert_close(head(features), head.linear(features.flatten(2).mean(2)))
+    assert head(features).shape == (3, 2)
+
+
+def test_refinement_starts_as_the_identity_whatever_the_tags() -> None:
+    logits = torch.randn(2, 5, 4, 6)
+    for tag_logits in (torch.zeros(2, 2), 9 * torch.randn(2, 2)):
+        torch.testing.assert_close(Refinement(5)(logits, tag_logits), logits, rtol=0, atol=1e-7)
+
+
+def test_refinement_can_learn_to_listen_to_the_tags() -> None:
+    refinement, tag_logits = Refinement(2), torch.randn(3, 2, requires_grad=True)
+    refinement(torch.randn(3, 2, 4, 4), tag_logits)[:, 1].sum().backward()
+    assert refinement.convolution.weight.grad[1, 2:].abs().min() > 0
+    with torch.no_grad():
+        refinement.convolution.weight[1, 3] = 4.0
+    logits = torch.zeros(1, 2, 4, 4)
+    lesion = refinement(logits, torch.tensor([[-9.0, 9.0]]))
+    torch.testing.assert_close(lesion[0, 1], torch.full((4, 4), 4.0), rtol=0, atol=1e-4)
+    torch.testing.assert_close(lesion[0, 0], torch.zeros(4, 4))
+
+
+@pytest.mark.parametrize("norm", ["frozen", "group", "per_domain", "batch"])
+@pytest.mark.parametrize("batch", [1, 3])
+def test_aspp_keeps_the_map_and_trains_on_one_image_too(norm: str, batch: int) -> None:
+    out = ASPP(12, 16, (1, 2, 3), norm, 0.1).train()(torch.randn(batch, 12, 5, 7))
+    assert out.shape == (batch, 16, 5, 7) and torch.isfinite(out).all()
+
+
+def test_aspp_has_a_view_a_rate_with_that_dilation() -> None:
+    aspp = ASPP(12, 16, (12, 24, 36))
+    kinds = [(view[0].kernel_size[0], view[0].dilation[0], view[0].padding[0]) for view in aspp.views]
+    assert kinds == [(1, 1, 0), (3, 12, 12), (3, 24, 24), (3, 36, 36)]
+    assert aspp.fuse[0].in_channels == 5 * 16
+
+
+def test_aspp_sees_the_whole_image_through_its_pooled_view() -> None:
+    aspp, features = ASPP(4, 8, (1,)).eval(), torch.randn(1, 4, 9, 9, requires_grad=True)
+    (gradient,) = torch.autograd.grad(aspp(features)[0, :, 0, 0].square().sum(), features)
+    assert gradient[0, :, 8, 8].abs().sum() > 0
+
+
+def test_aspp_drops_out_only_in_training() -> None:
+    aspp, features = ASPP(4, 8, (1,), dropout=0.5), torch.randn(1, 4, 9, 9)
+    assert torch.equal(aspp.eval()(features), aspp(features))
+    assert not torch.equal(aspp.train()(features), aspp(features))
+    assert isinstance(aspp.dropout, nn.Dropout) and aspp.dropout.p == 0.5

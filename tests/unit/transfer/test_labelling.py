@@ -1,0 +1,169 @@
+"""One pass over a small target set, end to end."""
+
+import math
+
+import pytest
+import torch
+from torch.nn.functional import interpolate
+
+from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG, PassBatch, SegOutput
+from endotransfer.errors import TrainingDiverged
+from endotransfer.transfer.assignment import assign
+from endotransfer.transfer.labelling import label_target_set
+from endotransfer.transfer.thresholds import ThresholdState
+from endotransfer.transfer.voting import vote_in_place, vote_superpixels, vote_synchronously
+
+SIZE = 16
+TAGS = [NORMAL, LESION, UNKNOWN_TAG, LESION, NORMAL]
+
+
+class MemoryTargetSet:
+    """Five random images in batches of two, their super-pixels 4 x 4 squares."""
+
+    def __init__(self, tags=True):
+        self.images = torch.rand(5, 3, SIZE, SIZE, generator=torch.Generator().manual_seed(3))
+        self.keys = [f"set/{i}" for i in range(5)]
+        self.tags = torch.tensor(TAGS) if tags else None
+        self.stored = {}
+
+    def __iter__(self):
+        for start in range(0, 5, 2):
+            part = slice(start, start + 2)
+            yield PassBatch(self.images[part], None if self.tags is None else self.tags[part], self.keys[part])
+
+    def superpixels(self, keys):
+        rows = torch.arange(SIZE) // 4
+        return (rows.view(-1, 1) * 4 + rows).expand(len(keys), -1, -1)
+
+    def store(self, keys, maps):
+        assert maps.dtype == torch.uint8
+        self.stored |= dict(zip(keys, maps, strict=True))
+
+    @property
+    def maps(self):
+        return torch.stack([self.stored[key] for key in self.keys])
+
+
+class Network:
+    """Logits at a quarter of the size, a fixed function of the image; counts its forwards."""
+
+    def __init__(self, scale=5.0, offset=0.0):
+        self.scale, self.offset, self.images = scale, offset, 0
+
+    def __call__(self, images):
+        self.images += len(images)
+        pooled = interpolate(images, size=(4, 4), mode="bilinear", antialias=True)
+        logits = (pooled - 0.5) * self.scale + self.offset
+        return SegOutput(logits=logits, tag_logits=None, features=pooled)
+
+
+def expected_logits(target, scale=5.0):
+    """Rounded to half precision around the largest, then up-sampled: what thresholds and assignment must see."""
+    logits = Network(scale)(target.images).logits
+    rounded = (logits - logits.amax(1, keepdim=True)).half().float()
+    return interpolate(rounded, size=(SIZE, SIZE), mode="bilinear", align_corners=False)
+
+
+def expected_labels(target, portion, balanced=True):
+    logits = expected_logits(target)
+    state = ThresholdState(3)
+    state.update(logits)
+    return assign(logits, state.thresholds(portion, balanced))
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+def test_maps_are_the_assignment_at_image_size_from_one_forward(balanced):
+    target, network = MemoryTargetSet(), Network()
+    summary = label_target_set(network, target, 3, 0.4, balanced=balanced)
+    expected = expected_labels(target, 0.4, balanced)
+    assert torch.equal(target.maps, expected)
+    assert network.images == 5 and summary.images == 5
+    assert summary.labelled == torch.bincount(expected.flatten().long(), minlength=256)[:3].tolist()
+    assert sum(summary.predicted) == 5 * SIZE * SIZE
+    if not balanced:
+        assert len(set(summary.thresholds)) == 1
+
+
+@pytest.mark.parametrize("scale, offset", [(5.0, 0.0), (400.0, 0.0), (5.0, 3e4)])
+def test_labelled_share_is_the_portion_even_when_saturated_or_far_from_zero(scale, offset):
+    target = MemoryTargetSet()
+    target.images = torch.rand(5, 2, SIZE, SIZE, generator=torch.Generator().manual_seed(4))
+    summary = label_target_set(Network(scale, offset), target, 2, 0.3)
+    for labelled, predicted in zip(summary.labelled, summary.predicted, strict=True):
+        assert abs(labelled - 0.3 * predicted) <= 0.002 * predicted + 1 if offset == 0 else labelled > 0
+
+
+@pytest.mark.parametrize("voting", ["in_place", "synchronous", "superpixel"])
+def test_voting_refines_the_assignment(voting):
+    target = MemoryTargetSet()
+    label_target_set(Network(), target, 3, 0.4, voting=voting, iterations=2, min_share=0.3)
+    first, segments = expected_labels(target, 0.4), target.superpixels(target.keys)
+    if voting == "in_place":
+        array = first.numpy().copy()
+        for _ in range(2):
+            vote_in_place(array, segments.numpy(), 3)
+        expected = torch.from_numpy(array)
+    elif voting == "synchronous":
+        expected = vote_synchronously(first, segments, 3, 2)
+    else:
+        expected = vote_superpixels(first, segments, 3, 0.3)
+    assert torch.equal(target.maps, expected)
+    assert not torch.equal(expected, first)
+
+
+def test_tags_veto_before_the_vote():
+    target = MemoryTargetSet()
+    label_target_set(Network(), target, 3, 0.5, tag_rule="veto", voting="superpixel", min_share=0.1)
+    normal = target.maps[target.tags == NORMAL]
+    assert set(normal.unique().tolist()) <= {0, IGNORE}
+    assert (target.maps[1] > 0).any()
+
+
+def test_fill_normal_labels_normal_images_whole():
+    target = MemoryTargetSet()
+    summary = label_target_set(Network(), target, 3, 0.5, tag_rule="fill_normal")
+    assert (target.maps[[0, 4]] == 0).all()
+    assert summary.labelled[0] >= 2 * SIZE * SIZE
+
+
+def test_without_tags_a_tag_rule_does_nothing():
+    target = MemoryTargetSet(tags=False)
+    label_target_set(Network(), target, 3, 0.4, tag_rule="fill_normal")
+    assert torch.equal(target.maps, expected_labels(target, 0.4))
+
+
+def test_figures_are_finite_shares_and_probabilities():
+    target = MemoryTargetSet()
+    target.images[:, 2] = 0  # the third class is never predicted
+    summary = label_target_set(Network(), target, 3, 0.4)
+    figures = summary.figures()
+    assert summary.thresholds[2] == math.inf and figures["threshold_2"] == 1 and figures["labelled_2"] == 0
+    assert figures["portion"] == 0.4 and 0 < figures["coverage"] < 1
+    assert figures["labelled_0"] == summary.shares[0] == summary.labelled[0] / summary.predicted[0]
+
+
+def test_a_process_without_images_returns_an_empty_summary():
+    summary = label_target_set(Network(), EmptySet(), 2, 0.4, device="cpu")
+    assert summary.images == 0 and summary.coverage == 0 and summary.thresholds == [math.inf] * 2
+
+
+class EmptySet(MemoryTargetSet):
+    def __iter__(self):
+        return iter(())
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_predictions_that_are_not_finite_stop_with_the_images_named(bad):
+    target = MemoryTargetSet()
+    target.images[3, 0, 0, 0] = bad
+    with pytest.raises(TrainingDiverged, match="set/2, set/3"):
+        label_target_set(Network(), target, 3, 0.4)
+
+
+def test_logits_of_minus_infinity_are_a_certain_no():
+    def predict(images):
+        logits = Network()(images).logits
+        logits[:, 2] = -math.inf
+        return SegOutput(logits=logits, tag_logits=None, features=logits)
+
+    assert label_target_set(predict, MemoryTargetSet(), 3, 0.4).predicted[2] == 0
