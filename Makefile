@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 demo: install
-	$(BIN)/endotransfer demo --out demo-out --force
+	$(BIN)/endotransfer demo --out demo-out
 
 lint: install
 	$(BIN)/ruff check src tests benchmarks

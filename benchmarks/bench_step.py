@@ -42,8 +42,8 @@ def small_or_real() -> Setting:
     return Setting(model, 64, "32")
 
 
-def make_trainer(setting: Setting, preset: str, folder: Path) -> Trainer:
-    training = TrainingConfig(precision=setting.precision, tensorboard=False, epochs=2, accelerator="auto")
+def make_trainer(setting: Setting, preset: str, folder: Path, *, graphs: bool = True) -> Trainer:
+    training = TrainingConfig(precision=setting.precision, tensorboard=False, epochs=2, graphs=graphs)
     cls, _, config = method_config({"name": "semantic_transfer", "preset": preset})
     fabric = start_fabric(training)
     with fabric.device:
@@ -125,9 +125,15 @@ def measure_steps() -> None:
             trainer = make_trainer(setting, preset, folder / preset)
             batch, epoch = make_batch(setting, trainer.fabric.device), trainer.plan[-1]
             ours = median_seconds(lambda t=trainer, b=batch, e=epoch: t._train_step([b], e), repeats=20, warmup=5)
-            plain = median_seconds(plain_step(setting, trainer), repeats=20, warmup=5)
+            bare = make_trainer(setting, preset, folder / f"{preset}-bare", graphs=False)
+            plain = median_seconds(plain_step(setting, bare), repeats=20, warmup=5)
             whole = pass_seconds(trainer, setting, folder / preset) / PAPER_STEPS
-            facts = {"device": device, "size": setting.size, "images": 2 * setting.images, "rival": "plain supervised step"}
+            facts = {
+                "device": device,
+                "size": setting.size,
+                "images": 2 * setting.images,
+                "rival": "plain supervised step",
+            }
             emit(f"{preset} step", ours / plain, at_most=limit, seconds=ours, rival_seconds=plain, **facts)
             emit(
                 f"{preset} step with the target pass",

@@ -12,7 +12,7 @@ from endotransfer.config import Experiment
 from endotransfer.data.phantom import write_phantom
 from endotransfer.experiment_file import experiment_from
 
-WORLDS = {"tagged": "lesion", "untagged": "five-class"}
+WORLDS = {"tagged": "lesion", "untagged": "five_class"}
 SIZE = 32
 
 

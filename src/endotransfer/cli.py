@@ -164,7 +164,7 @@ def phantom(
     images: Annotated[int, typer.Option(min=1, help="Images of each domain.")] = 300,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     size: Annotated[int, typer.Option(min=32, max=1024, help="Height and width in pixels.")] = 128,
-    variant: Annotated[str, typer.Option(help="lesion (two classes, tags) or five-class (no tags).")] = "lesion",
+    variant: Annotated[str, typer.Option(help="lesion (two classes, tags) or five_class (no tags).")] = "lesion",
 ) -> None:
     """Generate the procedural endoscopy phantom: two domains, masks and tags."""
     from endotransfer.data.phantom import write_phantom
@@ -183,13 +183,23 @@ def import_(
     ] = None,
 ) -> None:
     """Bring a public data set into the native layout."""
-    from endotransfer.data.importers import import_dataset
+    from rich.console import Console
+
+    from endotransfer.data.importers import IMPORTERS, import_dataset
+    from endotransfer.engine.log import progress_bar
     from endotransfer.errors import ConfigError
 
     pairs = [option.partition("=") for option in options or []]
     if any(not equals for _, equals, _ in pairs):
         raise ConfigError("--option takes NAME=VALUE; write for example --option masks=annotations.")
-    print(import_dataset(name, source, out, **{key: value for key, _, value in pairs}))
+    chosen = {key: value for key, _, value in pairs}
+    IMPORTERS.get(name).check(chosen)  # before the call: an option must not pass for an argument of ours
+    with progress_bar(Console(stderr=True), shown=True) as bar:
+        task = bar.add_task(f"importing {name}", total=None, note="")
+        report = import_dataset(
+            name, source, out, progress=lambda done, total: bar.update(task, completed=done, total=total), **chosen
+        )
+    print(report)
 
 
 @data.command()
@@ -202,7 +212,9 @@ def split(
     """Divide a folder into train and test, keeping patients and near-duplicates on one side."""
     from endotransfer.data.split import split_folder
 
-    print(split_folder(folder, test_share=test_share, seed=seed, force=force))
+    for part, counts in split_folder(folder, test_share=test_share, seed=seed, force=force).items():
+        tags = ", ".join(f"{count} {tag}" for tag, count in counts.items() if tag not in ("images", "groups"))
+        print(f"{part}: {counts['images']} images in {counts['groups']} groups ({tags})")
 
 
 if __name__ == "__main__":  # pragma: no cover

@@ -1,15 +1,19 @@
 """The experiment: data, model, method, training.  Unknown keys are refused; defaults are the paper's, if it has any."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+LARGEST_SEED = 2**63 - 1  # a signed 64-bit integer, which is what every generator and file format takes
+Zoom = Annotated[float, Field(ge=0.1, le=10)]
+Positive = Annotated[int, Field(ge=1)]
 
 
 class Strict(BaseModel):
     """A section of an experiment: typed, frozen, and closed to keys it does not know."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), allow_inf_nan=False)
 
 
 class FolderConfig(Strict):
@@ -25,16 +29,23 @@ class AugmentConfig(Strict):
 
     flip_horizontal: bool = True
     flip_vertical: bool = True
-    scale: tuple[float, float] = (1.0, 1.0)  # zoom range of a random crop; (1, 1): none
-    colour: float = Field(0.0, ge=0, le=1)  # strength of brightness, contrast, saturation and hue jitter
-    blur: float = Field(0.0, ge=0, le=1)  # probability of a Gaussian blur
+    scale: tuple[Zoom, Zoom] = (1.0, 1.0)  # zoom range of a random crop; (1, 1): none
+    colour: float = Field(default=0.0, ge=0, le=1)  # strength of brightness, contrast, saturation and hue jitter
+    blur: float = Field(default=0.0, ge=0, le=1)  # probability of a Gaussian blur
+
+    @field_validator("scale")
+    @classmethod
+    def _low_then_high(cls, value: tuple[float, float]) -> tuple[float, float]:
+        if value[0] > value[1]:
+            raise ValueError("the first number is the smaller one; write for example [0.7, 1.5]")
+        return value
 
 
 class SuperpixelConfig(Strict):
     """SLIC.  The paper gives no settings."""
 
-    segments_at_512: int = Field(1000, ge=1)  # scaled with the image's area
-    compactness: float = Field(10.0, gt=0)
+    segments_at_512: int = Field(default=1000, ge=1)  # scaled with the image's area
+    compactness: float = Field(default=10.0, gt=0)
 
 
 class DataConfig(Strict):
@@ -57,6 +68,21 @@ class DataConfig(Strict):
         entries = value if isinstance(value, (list, tuple)) else [value]
         return [{"path": entry} if isinstance(entry, (str, Path)) else entry for entry in entries]
 
+    @field_validator("source")
+    @classmethod
+    def _some_source(cls, value: tuple[FolderConfig, ...]) -> tuple[FolderConfig, ...]:
+        if not value:
+            raise ValueError("masks to learn from are needed; name at least one folder")
+        return value
+
+    @field_validator("size")
+    @classmethod
+    def _usable_size(cls, value: int | tuple[int, int]) -> int | tuple[int, int]:
+        sides = (value,) if isinstance(value, int) else value
+        if not all(32 <= side <= 4096 for side in sides):
+            raise ValueError("height and width are 32 to 4096 pixels each; write for example 352 or [256, 320]")
+        return value
+
     @property
     def shape(self) -> tuple[int, int]:
         return (self.size, self.size) if isinstance(self.size, int) else self.size
@@ -71,54 +97,61 @@ class ModelConfig(Strict):
     stride_on: Literal["auto", "conv1", "conv2"] = "auto"  # where a ResNet's bottleneck has its stride
     norm: Literal["frozen", "group", "per_domain", "batch"] = "frozen"
     multi_grid: tuple[int, ...] | None = (1, 2, 4)
-    aspp_rates: tuple[int, ...] = (12, 24, 36)
-    aspp_channels: int = Field(256, ge=1)
-    dropout: float = Field(0.1, ge=0, lt=1)
+    aspp_rates: tuple[Positive, ...] = Field(default=(12, 24, 36), min_length=1)
+    aspp_channels: int = Field(default=256, ge=1)
+    dropout: float = Field(default=0.1, ge=0, lt=1)
 
 
 class TrainingConfig(Strict):
     """How any method is trained.  One schedule for every row of a table."""
 
-    epochs: int = Field(10, ge=1)
-    steps_per_epoch: int | None = Field(None, ge=1)  # None: one pass over the source set
-    batch_source: int = Field(4, ge=1)
-    batch_target: int = Field(4, ge=1)
-    masked_share: float = Field(0.5, gt=0, le=1)  # of a source batch, where tag-only source images exist
+    epochs: int = Field(default=10, ge=1)
+    steps_per_epoch: int | None = Field(default=None, ge=1)  # None: one pass over the source set
+    batch_source: int = Field(default=4, ge=1)
+    batch_target: int = Field(default=4, ge=1)
+    masked_share: float = Field(default=0.5, gt=0, le=1)  # of a source batch, where tag-only source images exist
     optimiser: Literal["adam", "adamw", "sgd"] = "adam"
-    lr: float = Field(1e-4, gt=0)
-    head_lr: float = Field(1.0, gt=0)  # multiplies lr for everything that is not backbone
-    weight_decay: float = Field(0.0, ge=0)
-    momentum: float = Field(0.9, ge=0, lt=1)  # of sgd
+    lr: float = Field(default=1e-4, gt=0)
+    head_lr: float = Field(default=1.0, gt=0)  # multiplies lr for everything that is not backbone
+    weight_decay: float = Field(default=0.0, ge=0)
+    momentum: float = Field(default=0.9, ge=0, lt=1)  # of sgd
     schedule: Literal["staircase", "poly", "cosine", "constant"] = "staircase"
-    decay: float = Field(0.7, gt=0, le=1)  # of the staircase
-    decay_steps: int = Field(950, ge=1)
-    power: float = Field(0.9, gt=0)  # of poly
-    warmup_steps: int = Field(0, ge=0)  # linear, before any schedule
-    accumulate: int = Field(1, ge=1)  # batches whose gradients make one step
-    clip: float | None = Field(None, gt=0)  # largest norm of a gradient
+    decay: float = Field(default=0.7, gt=0, le=1)  # of the staircase
+    decay_steps: int = Field(default=950, ge=1)
+    power: float = Field(default=0.9, gt=0)  # of poly
+    warmup_steps: int = Field(default=0, ge=0)  # linear, before any schedule
+    accumulate: int = Field(default=1, ge=1)  # batches whose gradients make one step
+    clip: float | None = Field(default=None, gt=0)  # largest norm of a gradient
     precision: Literal["32", "bf16", "64"] = "32"
-    accelerator: Literal["auto", "cpu", "cuda"] = "auto"
-    devices: int = Field(1, ge=1)
-    nodes: int = Field(1, ge=1)
-    workers: int | None = Field(None, ge=0)  # loader processes; None: by the number of cores
+    graphs: bool = True  # CUDA graphs for the segmenter, where they change nothing but the speed
+    accelerator: Literal["auto", "cpu", "cuda"] = "auto"  # auto: cuda or cpu, never MPS, which has no float64
+    devices: int = Field(default=1, ge=1)
+    nodes: int = Field(default=1, ge=1)
+    workers: int | None = Field(default=None, ge=0)  # loader processes; None: by the number of cores
     augment: AugmentConfig = AugmentConfig()
-    checkpoint_every: int = Field(500, ge=1)  # steps
-    log_every: int = Field(10, ge=1)
+    checkpoint_every: int = Field(default=500, ge=1)  # steps
+    log_every: int = Field(default=10, ge=1)
     tensorboard: bool = True  # beside metrics.csv, which is always written
+
+    @field_validator("precision", mode="before")
+    @classmethod
+    def _plain_number(cls, value: Any) -> Any:
+        """YAML reads `precision: 32` as a number, and nobody should have to write quotes."""
+        return str(value) if isinstance(value, int) else value
 
 
 class EvaluationConfig(Strict):
     """How numbers are made of predictions."""
 
-    resamples: int = Field(1000, ge=1)  # of the bootstrap
-    batch: int = Field(16, ge=1)
+    resamples: int = Field(default=1000, ge=1)  # of the bootstrap
+    batch: int = Field(default=16, ge=1)
 
 
 class Experiment(Strict):
     """One experiment is one YAML file; this is its type.  `method` is checked by the method's own class."""
 
     name: str = "experiment"
-    seed: int = Field(0, ge=0)
+    seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
     data: DataConfig
     model: ModelConfig = ModelConfig()
     method: dict[str, Any] = Field(default_factory=lambda: {"name": "semantic_transfer"})

@@ -1,6 +1,7 @@
 """The demo: four systems on the embedded phantom, a table, and pictures.  Also the smallest complete experiment."""
 
 import json
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from endotransfer.config import Experiment
 from endotransfer.data.phantom import write_phantom
 from endotransfer.engine.run import train
 from endotransfer.engine.run_folder import RunFolder
-from endotransfer.errors import ConfigError
+from endotransfer.errors import ConfigError, DataError
 from endotransfer.experiment_file import experiment_from
 from endotransfer.files import write_atomically
 
@@ -72,42 +73,81 @@ def run_demo(out: Path, *, seed: int = 0, force: bool = False, console: Console 
 
     console = console or Console()
     began = time.perf_counter()
-    data = _phantom(out, console)
-    results = []
-    for method, preset in SYSTEMS:
-        experiment = demo_experiment(data, method, preset, seed)
-        results.append(_one(experiment, out / f"{method}-{preset}-seed{seed}", console, force=force))
+    data = out / "phantom"
+    # Before anything is drawn: a seed that cannot be leaves nothing behind.
+    systems = {
+        f"{method}-{preset}-seed{seed}": demo_experiment(data, method, preset, seed) for method, preset in SYSTEMS
+    }
+    _refuse_foreign(out)
+    _draw_phantom(data, console)
+    results = [_one(experiment, out / name, console, force=force) for name, experiment in systems.items()]
     print_results(results, console, title=f"The phantom's target, {results[0]['images']} test images, per cent")
     write_atomically(out / "table.md", as_markdown(results), ConfigError)
-    sheet = _draw(out, data, seed)
+    sheet = _draw_sheet(out, data, seed)
     console.print(f"pictures: {sheet}\ntable:    {out / 'table.md'}", markup=False)
     console.print(f"took {time.perf_counter() - began:.0f} s.  Research use only, not a medical device.", markup=False)
     return results
 
 
-def _phantom(out: Path, console: Console) -> Path:
-    data = out / "phantom"
-    if not data.exists():
-        out.mkdir(parents=True, exist_ok=True)
-        console.print(f"drawing {PHANTOM['images']} images of each domain into {data}", markup=False)
-        write_phantom(data, PHANTOM["images"], PHANTOM["seed"], size=PHANTOM["size"])
-    return data
+def _refuse_foreign(out: Path) -> None:
+    """The demo writes table.md and predictions.png, but only into a folder that is new, empty or its own."""
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"{out} is a file; give the demo a folder of its own with --out.")
+    own = (out / "phantom").is_dir() or _unfinished(out / "phantom").is_dir()
+    if out.exists() and any(out.iterdir()) and not own:
+        raise ConfigError(f"{out} is not empty and holds no demo; choose another --out, nothing is overwritten.")
+
+
+def _draw_phantom(data: Path, console: Console) -> None:
+    """Drawn under another name, then renamed: a kill leaves no half of a phantom that looks like a whole one."""
+    if data.exists():
+        _check_whole(data)
+        return
+    console.print(f"drawing {PHANTOM['images']} images of each domain into {data}", markup=False)
+    unfinished = _unfinished(data)
+    shutil.rmtree(unfinished, ignore_errors=True)
+    write_phantom(unfinished, PHANTOM["images"], PHANTOM["seed"], size=PHANTOM["size"])
+    unfinished.rename(data)
+
+
+def _unfinished(data: Path) -> Path:
+    return data.with_name(f"{data.name}.part")
+
+
+def _check_whole(data: Path) -> None:
+    for domain in ("gastroscopy", "capsule"):
+        if not (data / domain / "labels.csv").exists():
+            raise DataError(f"{data / domain} is not whole; remove {data} and start the demo again.")
 
 
 def _one(experiment: Experiment, out: Path, console: Console, *, force: bool) -> dict[str, Any]:
     """One system; a finished run is not repeated, unless `force` asks for it."""
     run = RunFolder(out)
-    if run.results.exists() and not force:
-        return json.loads(run.results.read_text())
-    began_before = run.checkpoints.exists() and not force
+    finished = None if force else _read_results(run)
+    if finished is not None:
+        return finished
+    resume = not force and any(run.checkpoints.glob("step-*"))
+    if resume:
+        run.results.unlink(missing_ok=True)  # damaged, or it would have been returned
     console.print(f"training {experiment.method['name']} ({experiment.method['preset']})", markup=False)
-    results = train(experiment, out, resume=began_before, force=not began_before, console=console)
+    # `force` replaces a run: one that the demo itself began in its own folder, and that has nothing to go on from or
+    # is to be trained anew.  `_refuse_foreign` has seen to it that the folder is the demo's.
+    results = train(experiment, out, resume=resume, force=not resume, console=console)
     if results is None:
         raise ConfigError(f"the demo was stopped; `endotransfer demo --out {out.parent}` goes on.")
     return results
 
 
-def _draw(out: Path, data: Path, seed: int) -> Path:
+def _read_results(run: RunFolder) -> dict[str, Any] | None:
+    """The figures of a finished run.  Where they are missing or damaged, the last checkpoint is measured again."""
+    try:
+        results = json.loads(run.results.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return results if isinstance(results, dict) and {"method", "seed", "images"} <= results.keys() else None
+
+
+def _draw_sheet(out: Path, data: Path, seed: int) -> Path:
     from endotransfer.data.layout import read_folder
     from endotransfer.predict.predictor import load
     from endotransfer.report.pictures import prediction_sheet

@@ -10,6 +10,9 @@ from endotransfer.config import Experiment, FolderConfig
 from endotransfer.errors import ConfigError
 from endotransfer.registry import nearest
 
+# The reader raises its own error, ValueError for a date such as 2020-13-01, and RecursionError for `[[[[...`.
+BAD_YAML = (yaml.YAMLError, ValueError, RecursionError)
+
 
 def read_experiment(path: Path, overrides: list[str] | None = None) -> Experiment:
     """Read an experiment file; relative paths in it are meant from its own folder.  `overrides`: `a.b=c` each."""
@@ -19,7 +22,7 @@ def read_experiment(path: Path, overrides: list[str] | None = None) -> Experimen
         raise ConfigError(f"there is no experiment file {path}; check the path.") from None
     except (OSError, UnicodeDecodeError) as reason:
         raise ConfigError(f"cannot read {path}: {reason}; give a YAML file.") from None
-    except yaml.YAMLError as reason:
+    except BAD_YAML as reason:
         raise ConfigError(f"{path} is not valid YAML ({_one_line(reason)}); mend that line.") from None
     if not isinstance(raw, dict):
         raise ConfigError(f"{path} holds no experiment: it should be a mapping with at least `data:`.")
@@ -99,6 +102,8 @@ def _override(raw: dict[str, Any], override: str) -> None:
     here = raw
     for section in sections:
         inner = here.setdefault(section, {})
+        if inner is None:  # `training:` with nothing after it
+            inner = here[section] = {}
         if isinstance(inner, str) and section == "method":
             inner = here[section] = {"name": inner}
         if not isinstance(inner, dict):
@@ -106,7 +111,7 @@ def _override(raw: dict[str, Any], override: str) -> None:
         here = inner
     try:
         here[last] = yaml.safe_load(value)
-    except yaml.YAMLError:
+    except BAD_YAML:
         raise ConfigError(f"--set {override}: cannot read the value {value!r}; quote it.") from None
 
 

@@ -30,8 +30,8 @@ class Registry(Generic[T]):
         return thing
 
     def get(self, name: str) -> T:
-        if name not in self._things:
-            raise ConfigError(f"there is no {self.kind} called '{name}'; {nearest(name, list(self._things))}")
+        if not isinstance(name, str) or name not in self._things:  # a YAML list is no name, nor can it be looked up
+            raise ConfigError(f"there is no {self.kind} called '{name}'; {nearest(str(name), list(self._things))}")
         return self._things[name]
 
     def names(self) -> list[str]:

@@ -1,6 +1,8 @@
 """Two processes (gloo) equal one to 1e-6 after 20 steps, where equality is possible: float64, SGD, no dropout."""
 
+import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -8,43 +10,52 @@ from typing import Any
 
 import pytest
 
+from endotransfer.config import Experiment
 from endotransfer.engine import run as engine
 from endotransfer.engine.checkpoint import load_latest
 from endotransfer.experiment_file import as_yaml
 from endotransfer.methods import METHODS
 
-CASES = [(name, preset) for name, method in METHODS.items() for preset in method.presets]
+CASES = [
+    (world, name, preset)
+    for world in ("tagged", "untagged")
+    for name, method in METHODS.items()
+    for preset in method.presets
+]
+WORKER = Path(__file__).with_name("train_all.py")
+
+
+def exact(make_experiment: Any, world: str, name: str, preset: str, devices: int = 1) -> Experiment:
+    settings = {"optimiser": "sgd", "lr": 1e-3, "precision": "64", "epochs": 4, "steps_per_epoch": 5}
+    experiment = make_experiment(world, name, preset, devices=devices, **settings)
+    return experiment.model_copy(update={"model": experiment.model.model_copy(update={"dropout": 0.0})})
+
+
+@pytest.fixture(scope="module")
+def in_two_processes(make_experiment: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every case trained by one pair of processes: starting them costs more than training."""
+    folder = tmp_path_factory.mktemp("two")
+    for case in CASES:
+        (folder / f"{'-'.join(case)}.yaml").write_text(as_yaml(exact(make_experiment, *case, devices=2)))
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(port)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([*command, WORKER, folder], capture_output=True, text=True, timeout=600, env=environment)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", ["tagged", "untagged"])
-@pytest.mark.parametrize(("name", "preset"), CASES)
+@pytest.mark.parametrize(("world", "name", "preset"), CASES)
 def test_two_processes_equal_one(
-    make_experiment: Any, tmp_path: Path, world: str, name: str, preset: str, unused_tcp_port: int
+    in_two_processes: Path, make_experiment: Any, tmp_path: Path, world: str, name: str, preset: str
 ) -> None:
-    settings = {"optimiser": "sgd", "lr": 1e-3, "precision": "64", "epochs": 4, "steps_per_epoch": 5}
-    experiment = make_experiment(world, name, preset, **settings)
-    experiment = experiment.model_copy(update={"model": experiment.model.model_copy(update={"dropout": 0.0})})
-    engine.train(experiment, tmp_path / "one")
-    training = experiment.training.model_copy(update={"devices": 2})
-    (tmp_path / "two.yaml").write_text(as_yaml(experiment.model_copy(update={"training": training})))
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
-    command += ["--master-port", str(unused_tcp_port), "-m", "endotransfer.cli"]
-    command += ["train", str(tmp_path / "two.yaml"), "--out", str(tmp_path / "two")]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=240, env={**os.environ, "OMP_NUM_THREADS": "1"}
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    one, two = (load_latest(tmp_path / run / "checkpoints")[0].tensors["weights"] for run in ("one", "two"))
+    engine.train(exact(make_experiment, world, name, preset), tmp_path / "one")
+    together = in_two_processes / f"{world}-{name}-{preset}"
+    assert json.loads((together / "results.json").read_text())["cost"]["processes"] == 2
+    one, two = (load_latest(run / "checkpoints")[0].tensors["weights"] for run in (tmp_path / "one", together))
     assert one.keys() == two.keys()
     for key, value in one.items():
-        assert (value - two[key]).abs().max() <= 1e-6 if value.is_floating_point() else (value == two[key]).all(), key
-
-
-@pytest.fixture
-def unused_tcp_port() -> int:
-    import socket
-
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+        assert (value.double() - two[key].double()).abs().max() <= 1e-6, key

@@ -36,6 +36,8 @@ class PassSet:
         self.indices = range(rank, len(images), world)
         self.tags = tags
         self.cache = superpixels
+        # Read in every pass: where the images are kept in memory their super-pixels are too, in a third of the room.
+        self._regions: dict[str, Tensor] = {}
         self._index = {sample.key: index for index, sample in enumerate(images.samples)}
         plan = [self.indices[start : start + batch] for start in range(0, len(self.indices), batch)]
         # Where images are in memory already, sending them between processes would cost more than it saves.
@@ -53,8 +55,15 @@ class PassSet:
 
     def superpixels(self, keys: Sequence[str]) -> Tensor:
         """int64 [B, H, W] of the images called `keys`."""
-        cache = self._required_cache()
-        return torch.stack([superpixels_of(self.images[self._index[key]].image, cache) for key in keys]).long()
+        return torch.stack([self._superpixels(key) for key in keys]).long()
+
+    def _superpixels(self, key: str) -> Tensor:
+        if key in self._regions:
+            return self._regions[key]
+        regions = superpixels_of(self.images[self._index[key]].image, self._required_cache())
+        if self.images.cached and int(regions.max()) < 2**15:
+            self._regions[key] = regions.to(torch.int16)
+        return regions
 
     def build_superpixels(self, progress: Progress | None = None, processes: int | None = None) -> int:
         """Compute this process's super-pixels that are not on disk yet; returns how many there were."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def _batches(samples: Sequence[Sample], classes: Classes, shape: tuple[int, int]
         while window:
             now, window = window[:batch], window[batch:]
             yield [future.result() for future in now]
-            window += [readers.submit(_show, sample, classes, shape) for sample, _ in zip(rest, now, strict=False)]
+            window += [readers.submit(_show, sample, classes, shape) for sample in islice(rest, len(now))]
 
 
 def _show(sample: Sample, classes: Classes, shape: tuple[int, int]) -> Shown:

@@ -28,5 +28,5 @@ def stop_unless_finite(
     raise TrainingDiverged(
         f"training stopped at step {step} before the update: {', '.join(guilty)} is not finite (images "
         f"{', '.join(keys[:4])}{' ...' if len(keys) > 4 else ''}; all in {run.path / 'diverged.json'}); "
-        "lower training.lr or the weight of that term and start again with --resume."
+        "start a new run with a lower training.lr, with training.clip, or with a smaller weight of that term."
     )

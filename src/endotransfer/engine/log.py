@@ -16,6 +16,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from endotransfer.errors import CheckpointError
+from endotransfer.files import write_atomically
+
 COLUMNS = ("step", "epoch", "stage", "name", "value")
 
 
@@ -36,19 +39,21 @@ class RunLog:
         """Forget rows of later steps than the checkpoint that a resumed run starts from."""
         if not self._path:
             return
-        with self._path.open(newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row["step"].isdigit() and int(row["step"]) <= step]
-        with self._path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        header, *rows = self._path.read_text().splitlines(keepends=True)
+        kept = [row for row in rows if row.endswith("\n") and _written_by(step, row.split(","))]
+        write_atomically(self._path, "".join([header, *kept]), CheckpointError)
 
     def write(self, step: int, epoch: int, stage: str, figures: dict[str, float]) -> None:
         if not self._path:
             return
-        with self._path.open("a", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerows((step, epoch, stage, name, f"{value:.8g}") for name, value in figures.items())
+        try:
+            with self._path.open("a", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerows((step, epoch, stage, name, f"{value:.8g}") for name, value in figures.items())
+        except OSError as reason:
+            raise CheckpointError(
+                f"cannot write {self._path}: {reason.strerror}; free some space and start again with --resume."
+            ) from reason
         if self._board is not None:
             for name, value in figures.items():
                 self._board.add_scalar(name, value, step)
@@ -56,6 +61,11 @@ class RunLog:
     def close(self) -> None:
         if self._board is not None:
             self._board.close()
+
+
+def _written_by(step: int, row: list[str]) -> bool:
+    """Whether a row was written before the checkpoint of `step` was: a pass at that step comes after it."""
+    return row[0].isdigit() and (int(row[0]) < step or (int(row[0]) == step and not row[3].startswith("pass/")))
 
 
 def progress_bar(console: Console, *, shown: bool) -> Progress:

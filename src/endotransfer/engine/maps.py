@@ -14,8 +14,6 @@ from torch import Tensor
 
 from endotransfer.errors import CheckpointError
 
-KEEP_ROUNDS = 3  # the last two checkpoints may refer to different rounds, and a third may be under way
-
 
 class MapStore:
     """Writes and reads the rounds of one run.  Class index by pixel, IGNORE where there is no label."""
@@ -48,13 +46,17 @@ class MapStore:
             ) from reason
 
     def close_round(self, number: int) -> None:
-        """Give the round its name and forget old ones.  Called once all processes have flushed."""
+        """Give the round its name.  Called once all processes have flushed."""
         assert self._open is not None
         final = self.folder / f"round-{number:04d}"
         shutil.rmtree(final, ignore_errors=True)
         self._open.rename(final)
-        for old in sorted(self.folder.glob("round-*"))[:-KEEP_ROUNDS]:
-            shutil.rmtree(old, ignore_errors=True)
+
+    def forget_before(self, number: int) -> None:
+        """Remove rounds that no kept checkpoint can go back to."""
+        for folder in self.folder.glob("round-*"):
+            if int(folder.name.removeprefix("round-")) < number:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def read(self, number: int, key: str) -> NDArray[np.uint8]:
         path = self.folder / f"round-{number:04d}" / f"{key}.png"

@@ -1,7 +1,7 @@
 """What an experiment reads from disk: who is source, target and test, which classes and whether tags there are."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from endotransfer.batch import UNKNOWN_TAG, Sample
@@ -22,6 +22,9 @@ class Material:
     tagged: list[Sample]
     target: list[Sample]
     test: list[Sample]
+    test_classes: Classes  # the same names; what a value in a mask means is each folder's own affair
+
+    unused: int = 0  # source images with neither mask nor tag
 
     @property
     def source_images(self) -> int:
@@ -35,12 +38,13 @@ def gather(data: DataConfig, needs: Needs) -> Material:
     # One set of names for all roles: two folders called `train` must not share the keys of their images.
     names = distinct_names(folder.path for folder in (*data.source, *data.target, *(data.test or ())))
     target = read_role(data.target, "train", names)
-    test = (
-        read_role(data.target, "test", names, strict=True) if data.test is None else read_role(data.test, "test", names)
-    )
+    undivided = tuple(folder.model_copy(update={"split": None}) for folder in data.target)
+    test = read_role(undivided if data.test is None else data.test, "test", names, strict=data.test is None)
     source = target if needs.masks_of_target else read_role(data.source, None, names)
-    assert source is not None
     _same_classes(source, target, test)
+    if not data.tags:
+        source, target, test = (domain and _untagged(domain) for domain in (source, target, test))
+    assert source is not None
     masked = [sample for sample in source.samples if sample.mask is not None]
     tagged = [sample for sample in source.samples if sample.mask is None and sample.tag != UNKNOWN_TAG]
     if not masked:
@@ -51,7 +55,10 @@ def gather(data: DataConfig, needs: Needs) -> Material:
     tags = data.tags and any(sample.tag != UNKNOWN_TAG for sample in [*source.samples, *target_samples])
     if needs.tags and not any(sample.tag != UNKNOWN_TAG for sample in target_samples):
         raise ConfigError("this method needs image tags in the target; add a label column to its labels.csv.")
-    return Material(source.classes, tags, masked, tagged if tags else [], target_samples, test_samples)
+    test_classes = test.classes if test else source.classes
+    tagged = tagged if tags else []
+    unused = len(source.samples) - len(masked) - len(tagged)
+    return Material(source.classes, tags, masked, tagged, target_samples, test_samples, test_classes, unused)
 
 
 def read_role(
@@ -77,6 +84,11 @@ def read_role(
             "make one with `endotransfer data split`, or name other folders in data.test."
         )
     return Domain(domain.classes, kept)
+
+
+def _untagged(domain: Domain) -> Domain:
+    """The same images as if nobody had ever tagged one."""
+    return Domain(domain.classes, [replace(sample, tag=UNKNOWN_TAG) for sample in domain.samples])
 
 
 def _no_overlap(training: Sequence[Sample], test: Sequence[Sample]) -> None:

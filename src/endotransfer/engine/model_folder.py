@@ -4,24 +4,41 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import torch
+from pydantic import BaseModel, Field, ValidationError
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import nn
 
-from endotransfer.batch import SegOutput
-from endotransfer.config import ModelConfig
+from endotransfer.batch import IGNORE, SegOutput
+from endotransfer.config import LARGEST_SEED, ModelConfig
 from endotransfer.data.classes import Classes
 from endotransfer.engine.checkpoint import load_weights_into
 from endotransfer.engine.model_card import model_card
-from endotransfer.errors import CheckpointError
+from endotransfer.errors import CheckpointError, ConfigError
+from endotransfer.experiment_file import explain
 from endotransfer.files import write_atomically
 from endotransfer.methods import World, method_config
 from endotransfer.methods.base import Method
 
 FORMAT = 1
+Side = Annotated[int, Field(ge=1)]
+
+
+class _Info(BaseModel):
+    """What config.json must hold for a model to be rebuilt."""
+
+    sha256: str
+    classes: list[str] = Field(min_length=2, max_length=IGNORE)
+    ignore: int
+    shape: tuple[Side, Side]
+    tags: bool
+    domain: Literal["source", "target"]
+    method: dict[str, Any]
+    model: ModelConfig
+    seed: int = Field(0, ge=0, le=LARGEST_SEED)
 
 
 @dataclass(frozen=True)
@@ -46,16 +63,17 @@ def save_model(
     """Write the method's predictor.  `settings`: the experiment's `method` section, resolved."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: value.detach().cpu().contiguous() for name, value in method.predictor().state_dict().items()}
-    file = folder / "weights.safetensors"
-    write_atomically(file, lambda path: save_file(weights, path), CheckpointError)
+    content = save(weights)  # bytes, not a file: only then is a full disk told like any other
+    write_atomically(folder / "weights.safetensors", content, CheckpointError)
     info = {
         "format": FORMAT,
-        "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+        "sha256": hashlib.sha256(content).hexdigest(),
         "classes": list(classes.names),
         "ignore": classes.ignore,
         "shape": list(shape),
         "tags": method.world.tags,
         "domain": method.predict_as,
+        "seed": results["seed"],
         "method": settings,
         "model": method.world.model.model_dump(mode="json"),
     }
@@ -66,30 +84,45 @@ def save_model(
 def load_model(run: Path, device: str | torch.device = "cpu") -> TrainedModel:
     """Load `RUN/model` (or a model folder itself), verified against its checksum."""
     folder = run / "model" if (run / "model").is_dir() else run
-    info = _read_info(folder)
-    classes = Classes(tuple(info["classes"]), info["ignore"])
-    cls, _, config = method_config(info["method"])
-    # The backbone's own weights are about to be replaced, so none are fetched.
-    model = ModelConfig.model_validate({**info["model"], "pretrained": False, "weights": None})
-    method = cls(World(len(classes.names), info["tags"], model, epochs=1, trained=True), config)
-    module = method.predictor()
-    load_weights_into(module, _read_weights(folder / "weights.safetensors", info["sha256"]), folder)
+    raw = _read_json(folder)
+    info, module = _rebuild(folder / "config.json", raw)
+    load_weights_into(module, _read_weights(folder / "weights.safetensors", info.sha256), folder)
     module.to(device).eval().requires_grad_(False)
-    return TrainedModel(module, classes, (info["shape"][0], info["shape"][1]), info["domain"], info)
+    return TrainedModel(module, Classes(tuple(info.classes), info.ignore), info.shape, info.domain, raw)
 
 
-def _read_info(folder: Path) -> dict[str, Any]:
+def _read_json(folder: Path) -> dict[str, Any]:
+    path = folder / "config.json"
     try:
-        info = json.loads((folder / "config.json").read_text())
+        raw = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise CheckpointError(f"{folder} holds no trained model; train one, or give the folder of a run.") from None
-    except (OSError, ValueError) as reason:
-        raise CheckpointError(f"{folder / 'config.json'} is damaged ({reason}); copy the model again.") from None
-    if info.get("format") != FORMAT:
-        raise CheckpointError(
-            f"{folder} was written by another version (format {info.get('format')}); update endotransfer."
-        )
-    return info
+    except (OSError, ValueError, RecursionError) as reason:
+        raise _damaged(path, reason) from None
+    if not isinstance(raw, dict) or "format" not in raw:
+        raise _damaged(path, "it describes no model")
+    if raw["format"] != FORMAT:
+        raise CheckpointError(f"{folder} was written by another version (format {raw['format']}); update endotransfer.")
+    return raw
+
+
+def _rebuild(path: Path, raw: dict[str, Any]) -> tuple[_Info, nn.Module]:
+    """The network that config.json describes, its weights still to be filled in."""
+    try:
+        info = _Info.model_validate(raw)
+        cls, _, config = method_config(info.method)
+        # The backbone's own weights are about to be replaced, so none are fetched.
+        model = info.model.model_copy(update={"pretrained": False, "weights": None})
+        method = cls(World(len(info.classes), info.tags, model, epochs=1, trained=True), config)
+    except ValidationError as reason:
+        raise _damaged(path, "; ".join(explain(reason, _Info)).rstrip(".")) from None
+    except (ConfigError, RuntimeError, TypeError, ValueError) as reason:  # values that no network can have
+        raise _damaged(path, str(reason).rstrip(".")) from None
+    return info, method.predictor()
+
+
+def _damaged(path: Path, reason: object) -> CheckpointError:
+    return CheckpointError(f"{path} is damaged ({' '.join(str(reason).split())}); copy the model again.")
 
 
 def _read_weights(path: Path, digest: str) -> dict[str, torch.Tensor]:

@@ -11,16 +11,12 @@ from endotransfer.errors import CheckpointError, ConfigError
 
 MAY_CHANGE = {
     "data.cache", "training.accelerator", "training.checkpoint_every", "training.devices", "training.log_every",
-    "training.nodes", "training.tensorboard", "training.workers",
+    "training.graphs", "training.nodes", "training.tensorboard", "training.workers",
 }  # fmt: skip
 
 
 def check_same_experiment(run: RunFolder, experiment: Experiment) -> None:
-    try:
-        before = yaml.safe_load(run.config.read_text())
-    except (OSError, yaml.YAMLError) as reason:
-        raise CheckpointError(f"{run.config} is damaged ({reason}); start a new run.") from None
-    then, now = dict(_leaves(before)), dict(_leaves(experiment.model_dump(mode="json")))
+    then, now = dict(_leaves(_read(run))), dict(_leaves(experiment.model_dump(mode="json")))
     for place in sorted(then.keys() | now.keys()):
         if place not in MAY_CHANGE and then.get(place) != now.get(place):
             raise ConfigError(
@@ -29,9 +25,19 @@ def check_same_experiment(run: RunFolder, experiment: Experiment) -> None:
             )
 
 
+def _read(run: RunFolder) -> dict[str, Any]:
+    try:
+        before = yaml.safe_load(run.config.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError, ValueError) as reason:  # bytes that are no text are a ValueError
+        raise CheckpointError(f"{run.config} is damaged ({' '.join(str(reason).split())}); start a new run.") from None
+    if not isinstance(before, dict):
+        raise CheckpointError(f"{run.config} is damaged (it holds no experiment); start a new run.")
+    return before
+
+
 def _leaves(tree: Any, place: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(tree, dict):
         for key, value in tree.items():
-            yield from _leaves(value, f"{place}.{key}" if place else key)
+            yield from _leaves(value, f"{place}.{key}" if place else str(key))
     else:
         yield place, tree

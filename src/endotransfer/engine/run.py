@@ -1,11 +1,10 @@
 """From an experiment to a run folder: read the data, train, save the model, measure it."""
 
-import datetime
+import hashlib
 import json
 import os
 import platform
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +12,23 @@ import torch
 from lightning.fabric import Fabric
 from rich.console import Console
 
-from endotransfer import __version__
-from endotransfer.config import Experiment, FolderConfig, TrainingConfig
+from endotransfer.config import Experiment, TrainingConfig
 from endotransfer.data.checked import check_masks
-from endotransfer.engine.checkpoint import load_latest
-from endotransfer.engine.evaluation import evaluate_samples
+from endotransfer.engine.checkpoint import list_steps, load_latest
 from endotransfer.engine.feeding import prepare_feeding
 from endotransfer.engine.maps import MapStore
-from endotransfer.engine.material import Material, gather, read_role
-from endotransfer.engine.model_folder import load_model, save_model
+from endotransfer.engine.material import Material, gather
+from endotransfer.engine.measure import evaluate, finish
 from endotransfer.engine.resuming import check_same_experiment
 from endotransfer.engine.run_folder import RunFolder, open_run
+from endotransfer.engine.together import in_first_process
 from endotransfer.engine.trainer import Stopped, Trainer
-from endotransfer.errors import ConfigError, DataError
+from endotransfer.errors import ConfigError
 from endotransfer.experiment_file import as_yaml
 from endotransfer.files import write_atomically
 from endotransfer.methods import Method, World, method_config
+
+__all__ = ["evaluate", "start_fabric", "train"]
 
 PRECISIONS = {"32": "32-true", "bf16": "bf16-mixed", "64": "64-true"}
 
@@ -41,180 +41,105 @@ def train(
     force: bool = False,
     console: Console | None = None,
 ) -> dict[str, Any] | None:
-    """Train and evaluate; returns what results.json holds, or None where the run was asked to stop early."""
+    """Train and evaluate; returns what results.json holds, or None where the run was asked to stop early.
+
+    The run folder is touched last: an experiment that cannot be built, or data that cannot be read, leaves no new
+    folder behind and, with `force`, the old run in place.
+    """
     console = console or Console()
     cls, preset, config = method_config(experiment.method)
     settings = {"name": cls.name, "preset": preset, **config.model_dump(mode="json")}
     experiment = experiment.model_copy(update={"method": settings})
     material = gather(experiment.data, cls.needs)
     keep = experiment.data.contradictions == "keep"
-    test_notes = check_masks(material.test, material.classes, keep_contradictions=keep)  # now, not after hours
+    notes = check_masks(material.test, material.test_classes, keep_contradictions=keep)  # now, not after hours
     fabric = start_fabric(experiment.training)
     torch.manual_seed(experiment.seed)  # the same first weights in every process
     world = World(len(material.classes), material.tags, experiment.model, experiment.training.epochs)
-    method = cls(world, config)  # before the run folder: an experiment that cannot be built leaves none behind
-    run = _open(fabric, experiment, out, resume=resume, force=force)
+    method = cls(world, config)
+    run = RunFolder(out)
     feeding = prepare_feeding(
-        experiment,
-        material,
-        cls.needs,
-        MapStore(run.maps).read,
-        fabric.global_rank,
-        fabric.world_size,
-        console,
+        experiment, material, cls.needs, MapStore(run.maps).read, fabric.global_rank, fabric.world_size, console
     )
+    in_first_process(fabric, lambda: _open(run, experiment, resume=resume, force=force))
     trainer = Trainer(
         fabric, method, experiment.training, experiment.seed, feeding.feed, feeding.steps_per_epoch,
-        feeding.pass_set, run, console,
+        feeding.pass_set, run, console, digest_of(material),
     )  # fmt: skip
-    notes = dict(feeding.notes + test_notes)
     if fabric.is_global_zero:
-        _say_notes(console, notes, method)
-    if resume:
-        _restore(trainer, run, console)
-    began = time.perf_counter()
+        _say_notes(console, feeding.notes + notes, method, material)
     try:
+        if resume:
+            _restore(trainer, run, console)
+            if trainer.step == trainer.steps and run.results.exists():
+                console.print(f"{run.path} is finished already; these are its results.", markup=False)
+                return json.loads(run.results.read_text())
+        began, first = time.perf_counter(), trainer.step
         trainer.fit()
+        cost = _cost(trainer, first, time.perf_counter() - began, experiment.training)
     except Stopped as stopped:
-        console.print(str(stopped))
+        console.print(str(stopped), markup=False)
         return None
     finally:
         feeding.feed.close()
+        trainer.log.close()
     if not fabric.is_global_zero:
         return None
-    cost = _cost(trainer, time.perf_counter() - began, experiment.training)
-    return _finish(experiment, material, method, trainer, run, cost, notes)
-
-
-def evaluate(
-    run: Path,
-    folders: Sequence[Path],
-    *,
-    split: str | None = None,
-    out: Path | None = None,
-    device: str | None = None,
-) -> dict[str, Any]:
-    """Measure the model of `run` on the images of `folders`."""
-    if out is not None and out.exists():
-        raise ConfigError(f"{out} exists already; choose another --out.")
-    where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    model = load_model(run, where)
-    domain = read_role([FolderConfig(path=folder, split=split) for folder in folders], None)
-    assert domain is not None
-    if len(domain.classes) != len(model.classes):
-        raise DataError(
-            f"the data have the classes {list(domain.classes.names)} but the model knows {list(model.classes.names)}; "
-            "evaluate it on data with its own classes."
-        )
-    scores, evidence = evaluate_samples(
-        model,
-        domain.samples,
-        domain.classes,
-        model.shape,
-        where,
-        lesions=model.info["tags"] or domain.classes.binary,
-    )
-    results = _results(
-        model.info["method"], model.info.get("seed", 0), domain.classes.names, scores.summary(), evidence
-    )
-    if out is not None:
-        write_atomically(out, json.dumps(results, indent=2), ConfigError)
-    return results
+    return finish(run, experiment, material, method, fabric.device, cost | {"conversions": dict(feeding.notes + notes)})
 
 
 def start_fabric(training: TrainingConfig) -> Fabric:
     """Devices, processes and precision.  Gradients are averaged by the engine itself, so modules are never wrapped."""
     if training.accelerator == "cuda" and not torch.cuda.is_available():
         raise ConfigError("training.accelerator is cuda but no GPU is there; set it to auto or cpu.")
-    several = training.devices * training.nodes > 1
+    # Not "auto": Lightning would also take a Mac's GPU, which has no float64.
+    cuda = torch.cuda.is_available() and training.accelerator != "cpu"
+    if cuda and training.devices > torch.cuda.device_count():  # pragma: needs cuda
+        raise ConfigError(f"training.devices is {training.devices} but there are {torch.cuda.device_count()} GPUs.")
     fabric = Fabric(
-        accelerator="gpu" if training.accelerator == "cuda" else training.accelerator, devices=training.devices,
-        num_nodes=training.nodes, strategy="ddp" if several else "auto", precision=PRECISIONS[training.precision],
+        accelerator="gpu" if cuda else "cpu", devices=training.devices, num_nodes=training.nodes,
+        strategy="ddp" if training.devices * training.nodes > 1 else "auto", precision=PRECISIONS[training.precision],
     )  # fmt: skip
     fabric.launch()
     return fabric
 
 
-def _open(fabric: Fabric, experiment: Experiment, out: Path, *, resume: bool, force: bool) -> RunFolder:
-    """Only the first process touches the folder; the experiment of a resumed run must be the one it began with."""
-    run = RunFolder(out)
-    if fabric.is_global_zero:
-        run = open_run(out, resume=resume, force=force)
-        if resume:
-            check_same_experiment(run, experiment)
-        else:
-            write_atomically(run.config, as_yaml(experiment), ConfigError)
-    fabric.barrier()
-    return run
+def digest_of(material: Material) -> str:
+    """Which images take part in which role: a run may not be resumed on others."""
+    roles = (material.masked, material.tagged, material.target)
+    text = json.dumps([[sample.key for sample in role] for role in roles])
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _open(run: RunFolder, experiment: Experiment, *, resume: bool, force: bool) -> None:
+    open_run(run.path, resume=resume, force=force)
+    if resume:
+        check_same_experiment(run, experiment)
+    else:
+        write_atomically(run.config, as_yaml(experiment), ConfigError)
 
 
 def _restore(trainer: Trainer, run: RunFolder, console: Console) -> None:
+    if not list_steps(run.checkpoints):
+        console.print(f"{run.path} has no checkpoint yet; starting from its beginning.", markup=False)
+        trainer.log.rewind(0)
+        return
     checkpoint, warnings = load_latest(run.checkpoints)
     for warning in warnings:
         console.print(f"warning: {warning}", markup=False)
     trainer.restore(checkpoint)
 
 
-def _finish(
-    experiment: Experiment, material: Material, method: Method, trainer: Trainer, run: RunFolder,
-    cost: dict[str, Any], notes: dict[str, int],
-) -> dict[str, Any]:  # fmt: skip
-    """Measure the last checkpoint (the one that counts), then write scores, model and results."""
-    method.eval()
-    predictor, student = method.predictor(), method.segmenter
-    fabric, domain = trainer.fabric, method.predict_as
-
-    def predicting(module: torch.nn.Module) -> Any:
-        def predict(images: torch.Tensor) -> Any:
-            with fabric.autocast():
-                return module(images, domain=domain)
-
-        return predict
-
-    scores, evidence = evaluate_samples(
-        predicting(predictor), material.test, material.classes, experiment.data.shape, fabric.device,
-        batch=experiment.evaluation.batch, dtype=trainer.dtype, lesions=material.tags or material.classes.binary,
-        student=predicting(student) if predictor is not student else None,
-    )  # fmt: skip
-    figures = scores.summary(experiment.evaluation.resamples)
-    results = _results(experiment.method, experiment.seed, material.classes.names, figures, evidence)
-    results |= {"name": experiment.name, "cost": cost, "conversions": notes}
-    counts = {
-        "source with mask": len(material.masked),
-        "source with tag only": len(material.tagged),
-        "target (no mask read)": len(material.target),
-        "test": len(material.test),
-    }
-    save_model(run.model, method, material.classes, experiment.data.shape, experiment.method, results, counts)
-    write_atomically(run.path / "scores.json", json.dumps(scores.rows()), ConfigError)
-    write_atomically(run.results, json.dumps(results, indent=2), ConfigError)
-    return results
-
-
-def _results(
-    settings: dict[str, Any],
-    seed: int,
-    classes: Sequence[str],
-    figures: dict[str, Any],
-    evidence: dict[str, Any],
-) -> dict[str, Any]:
-    head = {
-        "method": settings["name"],
-        "preset": settings.get("preset", "default"),
-        "seed": seed,
-        "classes": list(classes),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "version": __version__,
-    }
-    return {**head, **figures, **evidence}
-
-
-def _cost(trainer: Trainer, seconds: float, training: TrainingConfig) -> dict[str, Any]:
-    images = trainer.steps * training.accumulate * (training.batch_source + training.batch_target)
+def _cost(trainer: Trainer, first: int, seconds: float, training: TrainingConfig) -> dict[str, Any]:
+    """What this sitting took: steps from `first` on, and the images that were really read in them."""
+    steps = trainer.steps - first
+    target = sum(max(0, epoch.last - max(first, epoch.first)) for epoch in trainer.plan if epoch.stage.target)
+    images = training.accumulate * (steps * training.batch_source + target * training.batch_target)
     cost: dict[str, Any] = {
         "seconds": round(seconds, 2),
-        "steps": trainer.steps,
-        "images_per_second": round(images / seconds, 1) if seconds else None,
+        "target_pass_seconds": round(trainer.pass_seconds, 2),
+        "steps": steps,
+        "images_per_second": round(images / seconds, 1) if steps else None,
         "device": platform.processor() or platform.machine(),
         "processes": trainer.fabric.world_size,
         "threads": torch.get_num_threads(),
@@ -227,8 +152,10 @@ def _cost(trainer: Trainer, seconds: float, training: TrainingConfig) -> dict[st
     return cost
 
 
-def _say_notes(console: Console, notes: dict[str, int], method: Method) -> None:
+def _say_notes(console: Console, notes: dict[str, int], method: Method, material: Material) -> None:
     for note in getattr(method.segmenter, "notes", []):
         console.print(f"note: {note}", markup=False)
     for note, count in notes.items():
         console.print(f"note: {note} ({count} files)", markup=False)
+    if material.unused:
+        console.print(f"note: {material.unused} source images have neither mask nor tag and are not used", markup=False)

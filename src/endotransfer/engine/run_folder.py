@@ -6,6 +6,11 @@ from pathlib import Path
 
 from endotransfer.errors import ConfigError
 
+OWN = {
+    "checkpoints", "config.yaml", "diverged.json", "maps", "metrics.csv", "model", "results.json", "scores.json",
+    "tensorboard",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class RunFolder:
@@ -50,10 +55,17 @@ def open_run(path: Path, *, resume: bool, force: bool) -> RunFolder:
 
 
 def _clear(run: RunFolder, *, force: bool) -> None:
-    if not run.config.exists():
-        raise ConfigError(f"{run.path} is not empty and holds no run; choose another --out.")
+    """Remove a run.  Only what a run writes, and only if there is nothing else beside it: `--force` is no `rm -r`."""
+    foreign = sorted(entry.name for entry in run.path.iterdir() if entry.name not in OWN)
+    if foreign or not run.config.exists():
+        what = f"holds {foreign[0]}, which no run wrote" if foreign else "is not empty and holds no run"
+        raise ConfigError(f"{run.path} {what}; choose another --out.")
     if not force:
         raise ConfigError(
             f"{run.path} already holds a run; go on with --resume, replace it with --force, or choose another --out."
         )
-    shutil.rmtree(run.path)
+    for entry in run.path.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()

@@ -2,6 +2,7 @@
 
 import hashlib
 import signal
+import time
 from collections.abc import Iterator
 from itertools import islice
 from types import FrameType
@@ -15,9 +16,10 @@ from torch import Tensor, nn
 from endotransfer.batch import Batch
 from endotransfer.config import TrainingConfig
 from endotransfer.data.streams import Feed, PassSet, to_device
-from endotransfer.engine.checkpoint import Checkpoint, load_weights_into, save_checkpoint
+from endotransfer.engine.checkpoint import Checkpoint, list_steps, load_weights_into, save_checkpoint
 from endotransfer.engine.finite import stop_unless_finite
 from endotransfer.engine.gradients import average_over_processes, clipped_norm
+from endotransfer.engine.graphs import use_graphs
 from endotransfer.engine.log import EpochLines, RunLog, progress_bar
 from endotransfer.engine.maps import MapStore
 from endotransfer.engine.optimiser_state import pack_optimiser, unpack_optimiser
@@ -26,6 +28,8 @@ from endotransfer.engine.plan import Epoch, lay_out
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.engine.schedule import lr_factor
 from endotransfer.engine.target_set import StoringTargetSet
+from endotransfer.engine.together import in_first_process
+from endotransfer.errors import DataError, TrainingDiverged
 from endotransfer.methods.base import Memo, Method
 from endotransfer.reduce import sum_over_processes, world_size
 
@@ -43,9 +47,11 @@ class Trainer:
     def __init__(
         self, fabric: Fabric, method: Method, training: TrainingConfig, seed: int,
         feed: Feed, steps_per_epoch: int, pass_set: PassSet | None, run: RunFolder, console: Console,
+        data_digest: str = "",
     ) -> None:  # fmt: skip
         self.fabric, self.method, self.training, self.seed = fabric, method, training, seed
         self.feed, self.pass_set, self.run, self.console = feed, pass_set, run, console
+        self.data_digest = data_digest
         self.maps = MapStore(run.maps)
         self.plan = lay_out(method.stages(), steps_per_epoch)
         self.steps = self.plan[-1].last
@@ -54,9 +60,14 @@ class Trainer:
         phases = {phase for epoch in self.plan for phase in epoch.stage.phases}
         self.optimisers = build_optimisers(method, phases, training)
         self._parameters = _parameters_by_network(method)
+        several = training.accumulate > 1  # then outputs of one batch outlive the forward of the next
+        self.graphs = (
+            None if several or not training.graphs else use_graphs(fabric, method.segmenter, method.world.model.norm)
+        )
         self.step = 0
         self.round: int | None = None  # of the stored maps that training reads; None: there are none
         self.log = RunLog(run.path if fabric.is_global_zero else None, tensorboard=training.tensorboard)
+        self.pass_seconds = 0.0  # spent on the target set as a whole, for the account of what a run cost
         self._asked_to_stop = False
         self._superpixels_built = False
 
@@ -71,12 +82,13 @@ class Trainer:
                     continue
                 self._visit_target(epoch)
                 self.method.train()
+                if self.graphs is not None:  # pragma: needs cuda
+                    self.graphs.new_epoch()
                 for batches in self._batches(epoch):
                     note = self._train_step(batches, epoch)
                     bar.update(task, completed=self.step, description=epoch.stage.name, note=note)
                     self._save_if_due()
                 lines.write(self.step, epoch.index, epoch.stage.name, note)
-        self.log.close()
 
     # -- one step -----------------------------------------------------------------------------------------------
 
@@ -95,6 +107,8 @@ class Trainer:
         method.progress = epoch.progress(self.step, self.steps)
         # Noise (dropout) is a function of the step, so a resumed run draws what the uninterrupted one drew.
         torch.manual_seed(self._seed_of(self.step))
+        if self.graphs is not None:  # pragma: needs cuda
+            self.graphs.new_step()
         memos: list[Memo] = [{} for _ in batches]
         figures: dict[str, float] = {}
         for phase in epoch.stage.phases:
@@ -155,6 +169,7 @@ class Trainer:
             self.round = epoch.index
             return
         assert self.pass_set is not None
+        began = time.perf_counter()
         self._build_superpixels(self.pass_set)
         self.method.eval()
         self.method.progress = epoch.progress(self.step, self.steps)
@@ -164,10 +179,9 @@ class Trainer:
             figures = self.method.target_pass(target)
         self.maps.flush()
         self.fabric.barrier()
-        if self.fabric.is_global_zero:
-            self.maps.close_round(epoch.index)
-        self.fabric.barrier()
+        in_first_process(self.fabric, lambda: self.maps.close_round(epoch.index))
         self.round = epoch.index
+        self.pass_seconds += time.perf_counter() - began
         self.log.write(self.step, epoch.index, epoch.stage.name, {f"pass/{k}": v for k, v in figures.items()})
 
     def _build_superpixels(self, pass_set: PassSet) -> None:
@@ -191,16 +205,31 @@ class Trainer:
             raise Stopped(self.step, self.steps)
 
     def save(self) -> None:
-        if self.fabric.is_global_zero:
-            tensors = {"weights": self.method.state_dict()}
-            state: dict[str, Any] = {"step": self.step, "steps": self.steps, "optimisers": {}}
-            for phase, optimiser in self.optimisers.items():
-                tensors[f"optimiser-{phase}"], state["optimisers"][phase] = pack_optimiser(optimiser)
-            save_checkpoint(self.run.checkpoints, self.step, tensors, state)
-        self.fabric.barrier()
+        in_first_process(self.fabric, self._save)
+
+    def _save(self) -> None:
+        weights = self.method.state_dict()
+        broken = [name for name, value in weights.items() if value.is_floating_point() and not value.isfinite().all()]
+        if broken:
+            raise TrainingDiverged(
+                f"the weights {', '.join(broken[:3])} are not finite after step {self.step}, so they are not saved; "
+                "start a new run with a lower training.lr or with training.clip."
+            )
+        tensors = {"weights": weights}
+        state: dict[str, Any] = {"step": self.step, "steps": self.steps, "data": self.data_digest, "optimisers": {}}
+        for phase, optimiser in self.optimisers.items():
+            tensors[f"optimiser-{phase}"], state["optimisers"][phase] = pack_optimiser(optimiser)
+        save_checkpoint(self.run.checkpoints, self.step, tensors, state)
+        oldest = min(list_steps(self.run.checkpoints))
+        self.maps.forget_before(next(epoch.index for epoch in reversed(self.plan) if epoch.first <= oldest))
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on from `checkpoint`: same weights, same optimiser state, same step."""
+        if (checkpoint.state["steps"], checkpoint.state["data"]) != (self.steps, self.data_digest):
+            raise DataError(
+                f"the images have changed since {self.run.path} was begun; bring back those it began with, or start "
+                "a new run."
+            )
         load_weights_into(self.method, checkpoint.tensors["weights"], checkpoint.path)
         for phase, optimiser in self.optimisers.items():
             unpack_optimiser(

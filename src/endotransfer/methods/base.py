@@ -63,7 +63,7 @@ class Needs:
     target: bool = True
     tags: bool = False
     masks_of_target: bool = False  # only an upper bound may say so
-    live_statistics: bool = False  # BatchNorm that is allowed to move
+    live_statistics: bool = False  # BatchNorm that is allowed to move; see `check_needs`
     superpixels: bool = False  # in training batches; a target pass can always ask for them
 
 
@@ -170,11 +170,22 @@ def split_output(output: SegOutput, first: int) -> tuple[SegOutput, SegOutput]:
 def method_config(settings: dict[str, Any]) -> tuple[type[Method], str, Any]:
     """`{name, preset, field: value...}` of an experiment -> the class, the preset's name and its validated config."""
     fields = dict(settings)
-    cls = METHODS.get(fields.pop("name"))
-    preset = fields.pop("preset", None) or next(iter(cls.presets))
-    if preset not in cls.presets:
+    cls = METHODS.get(fields.pop("name", None))
+    preset = fields.pop("preset", None)
+    if preset is None:
+        preset = next(iter(cls.presets))
+    if not isinstance(preset, str) or preset not in cls.presets:
         raise ConfigError(f"method {cls.name} has no preset '{preset}'; it has {', '.join(cls.presets)}.")
     try:
         return cls, preset, cls.Config.model_validate({**cls.presets[preset], **fields})
     except ValidationError as reason:
         raise ConfigError(f"method {cls.name}: {'; '.join(explain(reason, cls.Config))}") from None
+
+
+def check_needs(cls: type[Method], model: ModelConfig) -> None:
+    """Refuse a model that cannot give the method what it lives on.  (What it needs of the data, the data tell.)"""
+    if cls.needs.live_statistics and model.norm in ("frozen", "group"):
+        raise ConfigError(
+            f"method {cls.name} needs batch statistics that move, and model.norm is {model.norm}; "
+            "write `model.norm: batch` or `per_domain`."
+        )

@@ -110,6 +110,7 @@ class SemanticTransfer(Method):
         summary = label_target_set(
             self._predict, target, self.world.classes, share, balanced=config.class_balance,
             voting=config.voting, iterations=config.voting_iterations, tag_rule=config.tag_rule,
+            device=next(self.parameters()).device,
         )  # fmt: skip
         return summary.figures()
 

@@ -1,7 +1,7 @@
 """Predict files and folders: `masks/`, `overlays/` and `predictions.csv`.  A file that cannot be read is reported."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,21 +10,26 @@ from PIL import Image
 from rich.console import Console
 from skimage.segmentation import find_boundaries
 
+from endotransfer.batch import IGNORE
 from endotransfer.data.images import read_image
 from endotransfer.engine.log import progress_bar
 from endotransfer.errors import DataError
 from endotransfer.predict.predictor import Prediction, load
 
 ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp"}
-COLOURS = np.array(
-    [[0, 0, 0], [0, 200, 255], [255, 170, 0], [180, 80, 255], [90, 230, 90], [255, 80, 140]], dtype=np.uint8
-)
+COLOURS = np.array(  # of the classes from 1 on, and from the start again after the last
+    [
+        [0, 200, 255], [255, 170, 0], [180, 80, 255], [90, 230, 90], [255, 80, 140],
+        [255, 255, 80], [60, 110, 255], [200, 140, 90], [0, 160, 130], [255, 255, 255],
+    ],
+    dtype=np.uint8,
+)  # fmt: skip
 
 
 def predict_files(run: Path, inputs: Iterable[Path], out: Path, console: Console | None = None) -> Path:
     """Write masks, overlays and a table for every image of `inputs`; returns the table's path."""
     console = console or Console()
-    files = list_images(inputs)
+    files = list_images(list(inputs))
     if out.exists() and any(out.iterdir()):
         raise DataError(f"{out} is not empty; choose another --out, nothing is overwritten.")
     predictor = load(run)
@@ -45,38 +50,39 @@ def predict_files(run: Path, inputs: Iterable[Path], out: Path, console: Console
             bar.advance(task)
     table = out / "predictions.csv"
     _write_table(table, rows, predictor.classes)
-    for reason in failed:
-        console.print(f"not predicted: {reason}", markup=False)
+    for fault in failed:
+        console.print(f"not predicted: {fault}", markup=False)
+    if not rows:
+        raise DataError(f"none of the {len(files)} images could be predicted; the first reason: {failed[0]}")
     console.print(f"{len(rows)} of {len(files)} images predicted; see {table}", markup=False)
     return table
 
 
-def list_images(inputs: Iterable[Path]) -> dict[str, Path]:
+def list_images(inputs: Sequence[Path]) -> dict[str, Path]:
     """Images by the name of their outputs: files as they are, folders by their image files."""
     found: dict[str, Path] = {}
     for entry in inputs:
         if not entry.exists():
             raise DataError(f"there is no {entry}; give image files or folders of images.")
-        files = (
-            sorted(f for f in entry.rglob("*") if f.suffix.lower() in ENDINGS) if entry.is_dir() else [entry]
-        )
+        files = [entry]
+        if entry.is_dir():
+            files = sorted(f for f in entry.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
         for file in files:
             name = "-".join(file.relative_to(entry).with_suffix("").parts) if entry.is_dir() else file.stem
             while name in found:  # two folders may hold the same name; neither result is lost
                 name += "_"
             found[name] = file
     if not found:
-        raise DataError(
-            f"no image in {', '.join(map(str, inputs))}; known endings: {', '.join(sorted(ENDINGS))}."
-        )
+        raise DataError(f"no image in {', '.join(map(str, inputs))}; known endings: {', '.join(sorted(ENDINGS))}.")
     return found
 
 
 def overlay(pixels: NDArray[np.uint8], mask: NDArray[np.uint8], opacity: float = 0.35) -> NDArray[np.uint8]:
-    """The image with each class but 0 tinted and outlined."""
-    colour = COLOURS[mask % len(COLOURS)]
-    tinted = np.where((mask != 0)[..., None], (1 - opacity) * pixels + opacity * colour, pixels)
-    edge = find_boundaries(mask, mode="inner") & (mask != 0)
+    """The image with each class but 0 tinted and outlined; what nobody labelled stays as it is."""
+    shown = (mask != 0) & (mask != IGNORE)
+    colour = COLOURS[np.where(shown, (mask - 1) % len(COLOURS), 0)]
+    tinted = np.where(shown[..., None], (1 - opacity) * pixels + opacity * colour, pixels)
+    edge = find_boundaries(mask, mode="inner") & shown
     tinted[edge] = colour[edge]
     return tinted.astype(np.uint8)
 

@@ -47,9 +47,7 @@ class Predictor:
         pixels = read_image(Path(image)) if isinstance(image, (str, Path)) else np.ascontiguousarray(image)
         small = torch.from_numpy(resize_image(pixels, self.model.shape)).permute(2, 0, 1)
         output = self.model(small[None].to(self.device, torch.float32) / 255)
-        logits = interpolate(
-            output.logits.float(), size=pixels.shape[:2], mode="bilinear", align_corners=False
-        )
+        logits = interpolate(output.logits.float(), size=pixels.shape[:2], mode="bilinear", align_corners=False)
         probabilities = logits.softmax(1)[0].cpu().numpy()
         tag = None if output.tag_logits is None else float(output.tag_logits.softmax(1)[0, LESION])
         return Prediction(probabilities.argmax(0).astype(np.uint8), probabilities, tag)

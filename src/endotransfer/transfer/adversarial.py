@@ -26,4 +26,4 @@ def fooling_loss(score_target: Tensor) -> Tensor:
 def _scored_as(domain: float, score: Tensor) -> Tensor:
     score = at_least_float32(score)
     loss = binary_cross_entropy_with_logits(score, torch.full_like(score, domain), reduction="sum")
-    return global_mean(loss, score.numel())
+    return global_mean(loss, loss.new_full((), score.numel()))  # a plain number would make a GPU's host wait

@@ -78,15 +78,16 @@ class Centroids(nn.Module):
         self.register_buffer("history", torch.zeros(classes, channels))
         self.register_buffer("seen", torch.zeros(classes, dtype=torch.bool))
 
-    def forward(self, sums: Tensor, counts: Tensor, pixels: Tensor | int) -> Tensor:
+    def forward(self, sums: Tensor, counts: Tensor, pixels: int) -> Tensor:
         """This step's centroids [K, C], from this process's sums [K, C], counts [K] and number of pixels.
 
         Only the newest term carries a gradient; the history is a constant.  Every process gets the same
         centroids.
         """
         counts = sum_over_processes(counts)
-        pixels = sum_over_processes(torch.as_tensor(pixels, device=sums.device))
-        divisor = pixels if self.average == "all_pixels" else counts.unsqueeze(1)
+        # `new_full`, not `as_tensor`: a number copied to a GPU would make the host wait for it.
+        all_pixels = sum_over_processes(counts.new_full((), pixels))
+        divisor = all_pixels if self.average == "all_pixels" else counts.unsqueeze(1)
         newest = global_sum_with_gradient(sums) / divisor.clamp(min=1)
         present = counts > 0
         current = self._join(newest, self.history.to(newest.dtype))

@@ -36,4 +36,5 @@ def segmentation(
     if weights is not None:
         by_pixel = weights[torch.where(labelled, labels, 0)] if weights.ndim == 1 else weights
         terms = terms * by_pixel.to(terms.dtype)
-    return global_mean(terms.sum(), labelled.sum() if reduction == "mean" else len(labels))
+    # `new_full`: a plain number copied to a GPU would make the host wait.
+    return global_mean(terms.sum(), labelled.sum() if reduction == "mean" else terms.new_full((), len(labels)))

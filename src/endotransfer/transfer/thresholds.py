@@ -1,9 +1,9 @@
 """Algorithm 1 as a stream: one threshold a class from all target predictions, in one pass and fixed memory.
 
-Nothing is sorted.  One histogram a predicted class counts the log-odds of the maximum.  Its bins are of constant
-RELATIVE width (8,192 to each doubling of the distance from chance: finer than half precision), so that unsure and
-heavily saturated predictions are resolved alike.  Beside its count each bin holds the sum of its values' places within
-it: a bin that holds one value, once or many times over, gives back that very value.
+Nothing is sorted.  One histogram a predicted class counts the log-odds of the maximum.  Its bins start at chance with
+a width of 1/8192 and widen in proportion from there (1/512 at log-odds of 100): finer than half precision throughout,
+so that unsure and heavily saturated predictions are resolved alike.  Beside its count each bin holds the sum of its
+values' places within it: a bin that holds one value, once or many times over, gives back that very value.
 
 Both are sums of integers, so shards of the target set are counted apart and merged without loss, in any order.
 """
@@ -18,16 +18,22 @@ from endotransfer.errors import ConfigError
 from endotransfer.reduce import sum_over_processes
 from endotransfer.transfer.log_odds import predicted_log_odds
 
-OCTAVES = range(-4, 12)  # 2**-4 to 2**12, on the scale "1/16 + distance from chance"
+OCTAVES = range(2, 12)  # 2**2 to 2**12, on the scale "4 + distance from chance"
 LOWEST = 2.0**OCTAVES.start
 HIGHEST = 2.0**OCTAVES.stop * (1 - 2.0**-24)  # the last float32 before the end; what lies beyond counts as this
 SAME = 1e-6  # values closer than this (relative) differ by rounding alone
 
 
 class ThresholdState:
-    """What Algorithm 1 needs to know of the predictions seen so far.  16 bytes a bin: 40 MB at 19 classes."""
+    """What Algorithm 1 needs to know of the predictions seen so far.
 
-    def __init__(self, classes: int, bins_per_octave: int = 8192, device: torch.device | str | None = None) -> None:
+    16 bytes a bin: 10 MB at two classes, and under 50 MB up to 19; from ten on the bins are twice as wide.
+    """
+
+    def __init__(
+        self, classes: int, bins_per_octave: int | None = None, device: torch.device | str | None = None
+    ) -> None:
+        bins_per_octave = bins_per_octave or (32768 if classes < 10 else 16384)
         bins = len(OCTAVES) * bins_per_octave
         self.sums = torch.zeros(classes, bins, 2, dtype=torch.int64, device=device)  # counts, places
         # The predicted class has p >= 1/K: its log-odds start at -log(K - 1), "chance", which falls into bin 0.
@@ -121,6 +127,6 @@ class ThresholdState:
     def _count_by_scatter(self, values: Tensor, predicted: Tensor) -> None:
         distance = torch.nan_to_num(values + self.offset, nan=LOWEST, posinf=HIGHEST)
         bits = distance.clamp(LOWEST, HIGHEST).view(torch.int32).long()
-        index = predicted * self.sums.shape[1] + (bits >> self.shift) - self.first_bin
+        index = predicted.long() * self.sums.shape[1] + (bits >> self.shift) - self.first_bin
         sums = torch.stack([torch.ones_like(bits), bits & (2**self.shift - 1)], 1)
         self.sums.view(-1, 2).index_add_(0, index, sums)

@@ -33,7 +33,10 @@ def vote_in_place(labels: NDArray[np.uint8], superpixels: NDArray[Any], classes:
 
     images = labels if labels.ndim == 3 else labels[None]
     segments = np.ascontiguousarray(superpixels, np.int32).reshape(images.shape)
-    with ThreadPoolExecutor(torch.get_num_threads()) as threads:  # started as needed
+    if len(images) == 1:  # not worth a thread
+        vote_along_the_raster(images[0], segments[0], classes)
+        return labels
+    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
         list(threads.map(vote_along_the_raster, images, segments, [classes] * len(images)))
     return labels
 
@@ -45,8 +48,7 @@ def vote_synchronously(labels: Tensor, superpixels: Tensor, classes: int, iterat
     """
     # PAPER: Algorithm 2 writes in place, so that labels flow to the right and down (`vote_in_place`).
     state = labels.to(torch.uint8) | _ones_where(labels >= classes)
-    segment = superpixels.int()
-    foreign = torch.stack([_ones_where(other != segment) for other in _neighbours(segment, -1)])
+    foreign = _ones_where_foreign(superpixels.int())
     for _ in range(iterations):
         # IGNORE is all ones: a bitwise or silences a vote, far faster than `where` on bytes.
         winner, agreed = _majority(torch.stack(_neighbours(state, IGNORE)) | foreign)
@@ -82,6 +84,15 @@ def _neighbours(values: Tensor, outside: int) -> list[Tensor]:
 def _ones_where(mask: Tensor) -> Tensor:
     """The byte 255 where the mask is set, 0 elsewhere."""
     return mask.to(torch.uint8).neg_()
+
+
+def _ones_where_foreign(superpixels: Tensor) -> Tensor:
+    """The byte 255 for each neighbour in another super-pixel: [B, H, W] -> [8, B, H, W]."""
+    foreign = superpixels.new_empty((8, *superpixels.shape), dtype=torch.uint8)
+    scratch = torch.empty_like(superpixels)  # comparing into integers is five times as fast as into booleans
+    for mask, other in zip(foreign, _neighbours(superpixels, -1), strict=True):
+        mask.copy_(torch.ne(other, superpixels, out=scratch))
+    return foreign.neg_()
 
 
 def _majority(votes: Tensor) -> tuple[Tensor, Tensor]:

@@ -93,6 +93,12 @@ def test_labelled_share_is_the_portion_even_when_saturated_or_far_from_zero(scal
         assert abs(labelled - 0.3 * predicted) <= 0.002 * predicted + 1 if offset == 0 else labelled > 0
 
 
+def test_what_half_precision_cannot_tell_apart_is_labelled_alike():
+    target, network = MemoryTargetSet(), Network(scale=1e-4)
+    network.offset = torch.tensor([0.0, 1.0, 0.0]).view(1, 3, 1, 1)
+    assert label_target_set(network, target, 3, 0.3).labelled == [0, 5 * SIZE * SIZE, 0]
+
+
 @pytest.mark.parametrize("voting", ["in_place", "synchronous", "superpixel"])
 def test_voting_refines_the_assignment(voting):
     target = MemoryTargetSet()

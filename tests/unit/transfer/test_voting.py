@@ -1,5 +1,7 @@
 """Super-pixel voting against Algorithm 2 pixel by pixel."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -101,6 +103,17 @@ def test_a_value_beyond_the_classes_is_no_label(rule):
 
 def test_a_batch_without_images_is_left_alone(rule):
     assert rule(torch.zeros(0, 3, 3, dtype=torch.uint8), torch.zeros(0, 3, 3, dtype=torch.int64), 2).shape == (0, 3, 3)
+
+
+def test_every_combination_of_eight_neighbours():
+    votes = np.array(list(itertools.product([0, 2, IGNORE], repeat=8)), np.uint8)
+    images = np.insert(votes, 4, IGNORE, axis=1).reshape(-1, 3, 3)
+    segments = np.zeros_like(images, np.int32)
+    expected = [next((k for k in (0, 2) if (row == k).sum() > 4), IGNORE) for row in votes]
+    assert vote_synchronously(torch.from_numpy(images), torch.from_numpy(segments), 3)[:, 1, 1].tolist() == expected
+    # In place, corners and edges (at most five neighbours) may have changed before the centre: only it is unlabelled.
+    whole = (votes != IGNORE).all(1)
+    assert vote_in_place(images[whole], segments[whole], 3)[:, 1, 1].tolist() == np.array(expected)[whole].tolist()
 
 
 def test_five_votes_fill_and_four_do_not():

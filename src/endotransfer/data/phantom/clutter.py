@@ -1,38 +1,43 @@
-"""What lies on healthy mucosa and may be taken for a lesion: bile, mucus, bubbles, debris."""
+"""What lies on healthy mucosa and may be taken for a lesion: bile, flecks, residue, bubbles."""
 
 import numpy as np
+from numpy.typing import NDArray
 
-from endotransfer.data.phantom.domains import Domain
+from endotransfer.data.phantom.domains import Colour, Domain
 from endotransfer.data.phantom.lesions import tinted
 from endotransfer.data.phantom.noise import Field, cloud, clouds, smoothstep
 from endotransfer.data.phantom.scene import Surface, View
+
+Bubble = tuple[float, float, float]  # centre u, centre v, radius
 
 
 def pool(rng: np.random.Generator, view: View) -> Field:
     """Level [H, W] of a fluid that gathers on the side where gravity pulls: above 0 under the fluid."""
     down = rng.uniform(0, 2 * np.pi)
     low = view.u * np.float32(np.cos(down)) + view.v * np.float32(np.sin(down))
-    shore = np.float32(rng.uniform(0.15, 0.65))
+    shore = np.float32(rng.uniform(-0.05, 0.5))
     return low - shore + np.float32(0.16) * clouds(rng, 4, view.size, 4)
 
 
 def flood(rng: np.random.Generator, domain: Domain, level: Field, free: Field, surface: Surface) -> Surface:
-    """Cover the surface with bile or mucus where `level` > 0; `free` [H, W] is 0 where a lesion lies bare."""
-    wet = (np.float32(0.4) * smoothstep(-0.02, 0.04, level) + np.float32(0.6) * smoothstep(0.0, 0.45, level)) * free
-    tone = np.array(domain.bile_tones[rng.integers(len(domain.bile_tones))], np.float32)
-    opacity = np.float32(rng.uniform(*domain.murk)) * wet * (1 + np.float32(0.12) * cloud(rng, 8, level.shape[0]))
-    colour = tinted(surface.albedo, tone, np.clip(opacity, 0, 0.95))
-    smooth = surface.log_depth - np.float32(0.02) * wet
-    return Surface(smooth, colour, surface.gloss + np.float32(0.6) * wet)
+    """Cover the surface with bile or mucus where `level` > 0, denser where it is deeper; `free` is 0 on a lesion."""
+    wet = np.float32(0.6) * smoothstep(-0.02, 0.03, level) + np.float32(0.4) * smoothstep(0.0, 0.4, level)
+    shore = np.float32(0.15) * np.exp(-((level / np.float32(0.03)) ** 2)) * free  # a meniscus catches the light
+    murk = np.float32(rng.uniform(*domain.murk)) * wet * (1 + np.float32(0.12) * cloud(rng, 8, level.shape[0]))
+    colour = tinted(surface.albedo, _one_of(rng, domain.bile_tones), np.clip(murk, 0, 0.95) * free)
+    colour = colour * (1 + shore)[..., None]
+    depth = surface.log_depth - np.float32(0.02) * wet * free
+    return Surface(depth, colour, surface.gloss + np.float32(0.6) * wet * free)
 
 
 def scatter(rng: np.random.Generator, domain: Domain, free: Field, surface: Surface) -> Surface:
-    """Flecks of food and dried mucus in one part of the frame."""
+    """Flecks of food and dried mucus in some part of the frame."""
     size = free.shape[0]
-    flecks = smoothstep(2.0, 2.5, cloud(rng, 36, size) + np.float32(0.7) * cloud(rng, 4, size)) * free
-    tone = np.array(domain.bile_tones[rng.integers(len(domain.bile_tones))], np.float32)
-    tone = tone * np.float32(rng.choice((0.55, 0.95)))
-    return Surface(surface.log_depth - np.float32(0.02) * flecks, tinted(surface.albedo, tone, np.float32(0.8) * flecks), surface.gloss)
+    density = cloud(rng, 36, size) + np.float32(0.7) * cloud(rng, 4, size)
+    flecks = smoothstep(2.0, 2.5, density) * free
+    tone = _one_of(rng, domain.bile_tones) * np.float32(rng.choice((0.55, 0.95)))
+    colour = tinted(surface.albedo, tone, np.float32(0.8) * flecks)
+    return Surface(surface.log_depth - np.float32(0.02) * flecks, colour, surface.gloss)
 
 
 def litter(rng: np.random.Generator, domain: Domain, free: Field, surface: Surface) -> Surface:
@@ -40,42 +45,46 @@ def litter(rng: np.random.Generator, domain: Domain, free: Field, surface: Surfa
     size = free.shape[0]
     level = clouds(rng, int(rng.integers(3, 7)), size, 3) - np.float32(rng.uniform(1.0, 1.7))
     lump = smoothstep(-0.05, 0.12, level) * free
-    tone = np.array(domain.residue_tones[rng.integers(len(domain.residue_tones))], np.float32)
-    colour = tone * (1 + np.float32(0.15) * clouds(rng, 16, size, 2))[..., None]
+    tone = _one_of(rng, domain.residue_tones) * (1 + np.float32(0.15) * clouds(rng, 16, size, 2))[..., None]
     height = lump * (np.float32(0.03) + np.float32(0.02) * cloud(rng, 18, size))
-    return Surface(surface.log_depth - height, tinted(surface.albedo, colour, np.float32(0.9) * lump), surface.gloss)
+    return Surface(surface.log_depth - height, tinted(surface.albedo, tone, np.float32(0.9) * lump), surface.gloss)
 
 
-def cluster(rng: np.random.Generator, view: View, avoid: Field) -> list[tuple[float, float, float]]:
-    """Centres and radii (u, v, r) of a cluster of bubbles, none with its centre where `avoid` [H, W] is true."""
-    spread = rng.uniform(0.15, 0.5)
-    hub = rng.uniform(-0.5, 0.5, 2)
-    found = []
+def _one_of(rng: np.random.Generator, tones: tuple[Colour, ...]) -> Field:
+    return np.array(tones[rng.integers(len(tones))], np.float32)
+
+
+def cluster(rng: np.random.Generator, view: View, avoid: NDArray[np.bool_]) -> list[Bubble]:
+    """A few to two dozen bubbles around one place, none with its centre where `avoid` [H, W] is true."""
+    spread, hub = rng.uniform(0.15, 0.5), rng.uniform(-0.5, 0.5, 2)
+    found: list[Bubble] = []
     for _ in range(int(rng.integers(6, 26))):
         u, v = np.clip(hub + spread * rng.standard_normal(2), -0.95, 0.95)
-        r = float(np.exp(rng.uniform(np.log(0.03), np.log(0.13))))
-        if not avoid[int((v + 1) / 2 * view.size), int((u + 1) / 2 * view.size)]:
-            found.append((float(u), float(v), r))
+        radius = np.exp(rng.uniform(np.log(0.035), np.log(0.14)))
+        if not avoid[view.pixel(u, v)]:
+            found.append((float(u), float(v), float(radius)))
     return found
 
 
-def blow(light: Field, view: View, found: list[tuple[float, float, float]]) -> Field:
-    """Draw bubbles into linear light, in place; returns their coverage [H, W].  One small window for each bubble."""
-    size = view.size
-    covered = np.zeros((size, size), np.float32)
-    for u, v, r in found:
-        rows = slice(max(0, int((v - r + 1) / 2 * size) - 1), int((v + r + 1) / 2 * size) + 2)
-        columns = slice(max(0, int((u - r + 1) / 2 * size) - 1), int((u + r + 1) / 2 * size) + 2)
-        x, y = (view.u[rows, columns] - np.float32(u)) / r, (view.v[rows, columns] - np.float32(v)) / r
-        q = np.sqrt(x * x + y * y)
-        inside = np.clip((1 - q) * np.float32(r * size / 2) + np.float32(0.5), 0, 1)
-        rim = np.exp(-(((q - np.float32(0.88)) / np.float32(0.13)) ** 2))
-        lit = np.float32(0.55) + np.float32(0.45) * np.clip(-(x + y), -1, 1)
-        spark = np.exp(-((x + np.float32(0.4)) ** 2 + (y + np.float32(0.4)) ** 2) / np.float32(0.02))
-        patch = light[rows, columns]
-        mean = patch.mean(axis=(0, 1))
-        shell = patch * (np.float32(0.9) - np.float32(0.25) * q**2)[..., None]
-        shell = shell + (rim * lit)[..., None] * (mean * np.float32(0.7) + np.float32(0.06)) + spark[..., None] * np.float32(0.8)
-        light[rows, columns] = patch + inside[..., None] * (shell - patch)
-        covered[rows, columns] = np.maximum(covered[rows, columns], inside)
-    return covered
+def blow(light: Field, view: View, found: list[Bubble]) -> Field:
+    """Draw bubbles into linear light [H, W, 3], in place, each in its own small window; returns their cover [H, W]."""
+    cover = np.zeros_like(view.u)
+    for u, v, radius in found:
+        window = view.window(u, v, radius)
+        x = (view.u[window] - np.float32(u)) / np.float32(radius)
+        y = (view.v[window] - np.float32(v)) / np.float32(radius)
+        inside = np.clip((1 - np.sqrt(x * x + y * y)) * np.float32(radius * view.size / 2) + np.float32(0.5), 0, 1)
+        light[window] = tinted(light[window], _film(light[window], x, y), inside)
+        cover[window] = np.maximum(cover[window], inside)
+    return cover
+
+
+def _film(behind: Field, x: Field, y: Field) -> Field:
+    """A soap film [h, w, 3] before what is `behind`, x and y from -1 to 1: a bright rim, a dim inside, one spark."""
+    edge = np.sqrt(x * x + y * y)
+    rim = np.exp(-(((edge - np.float32(0.88)) / np.float32(0.13)) ** 2))
+    lit = rim * (np.float32(0.55) + np.float32(0.45) * np.clip(-(x + y), -1, 1))
+    spark = np.exp(-((x + np.float32(0.4)) ** 2 + (y + np.float32(0.4)) ** 2) / np.float32(0.02))
+    glow = np.float32(0.7) * behind.mean(axis=(0, 1)) + np.float32(0.06)
+    through = behind * (np.float32(0.9) - np.float32(0.25) * edge**2)[..., None]
+    return through + lit[..., None] * glow + np.float32(0.8) * spark[..., None]

@@ -41,8 +41,8 @@ class PhantomImage:
 
 def render(domain: str, index: int, seed: int, size: int, variant: str = "lesion") -> PhantomImage:
     """Image `index` of a domain.  The arguments alone decide every byte; `size` (pixels a side) only the resolution."""
-    kind = _known("domain", domain, DOMAINS)
-    _known("variant", variant, VARIANTS)
+    kind = known("domain", domain, DOMAINS)
+    known("variant", variant, VARIANTS)
     if size < SMALLEST:
         raise ConfigError(f"the phantom cannot be {size} pixels wide; ask for at least {SMALLEST}.")
     patient = patient_of(kind, index, seed, variant)
@@ -106,9 +106,7 @@ def _with_fluid(
     return surface, fluid
 
 
-def _with_bubbles(
-    draw: Draw, domain: Domain, view: scene.View, avoid: Mask, light: Field, least: float
-) -> Mask:
+def _with_bubbles(draw: Draw, domain: Domain, view: scene.View, avoid: Mask, light: Field, least: float) -> Mask:
     """Bubbles drawn into `light` in place."""
     rng = draw("bubbles")
     if rng.random() >= max(domain.bubbles, least):
@@ -124,7 +122,7 @@ def _index(layers: dict[str, Mask]) -> NDArray[np.uint8]:
     return mask
 
 
-def _known(what: str, name: str, table: dict[str, T]) -> T:
+def known(what: str, name: str, table: dict[str, T]) -> T:
     if name not in table:
         raise ConfigError(f"the phantom has no {what} called '{name}'; {nearest(name, list(table))}")
     return table[name]

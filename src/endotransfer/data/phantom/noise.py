@@ -24,7 +24,7 @@ def stream(*key: int | str) -> np.random.Generator:
 
 @lru_cache(maxsize=256)
 def _spline(cells: int, size: int) -> tuple[NDArray[np.intp], Field]:
-    """Indices [4, size] and cubic B-spline weights [4, size] that stretch `cells` + 3 knots over `size` pixel centres."""
+    """Indices and cubic B-spline weights, both [4, size]: `cells` + 3 knots stretched over `size` pixel centres."""
     place = (np.arange(size) + 0.5) / size * cells
     knot = np.minimum(place.astype(np.intp), cells - 1)
     t = place - knot

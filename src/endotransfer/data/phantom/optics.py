@@ -1,4 +1,4 @@
-"""The instrument: light at the camera, the shape of the field, and what lens, sensor and compression do to the image."""
+"""The instrument: light at the camera, the shape of the field, what lens, sensor and compression do to the image."""
 
 import numpy as np
 from scipy import fft
@@ -28,24 +28,26 @@ def illuminate(rng: np.random.Generator, domain: Domain, patient: Patient, view:
     """The surface as the camera sees it [H, W, 3], linear light.
 
     With depth D = exp(L) along rays r = (f u, f v, 1), the normal is n = (-L_u, -L_v, f (1 + u L_u + v L_v)), and the
-    cosine at the lamp (beside the lens, at distance `lamp`) is (f D + lamp . (L_u, L_v)) / (|n| |P - lamp|).
+    cosine at a lamp a little beside the lens, at (a, b, 0), is (f D + a L_u + b L_v) / (|n| |P|).
     """
     slope_v, slope_u = _slopes(surface.log_depth)
     lens = np.float32(domain.lens)
     depth = np.exp(surface.log_depth)
-    lamp = rng.uniform(0.05, 0.15) * np.array([np.cos(a := rng.uniform(0, 2 * np.pi)), np.sin(a)], np.float32)
+    side, apart = rng.uniform(0, 2 * np.pi), rng.uniform(0.05, 0.15)
+    lamp = np.float32(apart * np.cos(side)) * slope_u + np.float32(apart * np.sin(side)) * slope_v
     facing = lens * (1 + view.u * slope_u + view.v * slope_v)
     normal = np.sqrt(slope_u**2 + slope_v**2 + facing**2)
     away = depth * np.sqrt(1 + lens**2 * (view.u**2 + view.v**2))
-    cosine = np.maximum(lens * depth + lamp[0] * slope_u + lamp[1] * slope_v, 0) / (normal * away)
+    cosine = np.maximum(lens * depth + lamp, 0) / (normal * away)
     light = (np.float32(0.25) + np.float32(0.75) * cosine) * crevices(surface.log_depth) / away**2
     return _expose(rng, domain, patient, view, surface, light) + _glints(rng, domain, view, surface, cosine)
 
 
 def _slopes(log_depth: Field) -> tuple[Field, Field]:
-    """Slopes down and across [H, W].  A jump in depth hides a surface instead of showing a steep one: slopes saturate."""
-    down, across = np.gradient(log_depth, np.float32(2 / log_depth.shape[0]))
-    tame = 1 / (1 + (down * down + across * across) / np.float32(STEEPEST**2))
+    """Slopes down and across [H, W].  A jump in depth hides a surface and shows no steep one: slopes saturate."""
+    slopes: list[Field] = list(np.gradient(log_depth, np.float32(2 / log_depth.shape[0])))
+    down, across = slopes
+    tame = np.reciprocal(1 + (down * down + across * across) / np.float32(STEEPEST**2))
     return down * tame, across * tame
 
 
@@ -67,11 +69,11 @@ def _glints(rng: np.random.Generator, domain: Domain, view: View, surface: Surfa
     """Mirror images of the lamp on wet mucosa: where a slightly rippled surface faces the camera."""
     ripple = np.float32(0.030) * cloud(rng, 52, view.size) + np.float32(0.022) * cloud(rng, 20, view.size)
     wet = smoothstep(0.5, 2.0, cloud(rng, 5, view.size) + surface.gloss - 1)
-    return (np.float32(1.8 * domain.gloss) * wet * smoothstep(0.998, 1.05, cosine + ripple))[..., None]
+    return (np.float32(1.8 * domain.gloss) * wet * smoothstep(1.004, 1.05, cosine + ripple))[..., None]
 
 
 def photograph(rng: np.random.Generator, domain: Domain, light: Field, field: Field) -> Field:
-    """Linear light [H, W, 3] -> picture in [0, 1]: soft shoulder, gamma 2, lens blur, sharpening, noise, compression."""
+    """Linear light [H, W, 3] -> picture in [0, 1]: shoulder, gamma 2, lens blur, sharpening, noise, compression."""
     size = light.shape[0]
     picture = np.sqrt(1 - np.exp(np.float32(-1.1) * light))
     soft = rng.uniform(*domain.blur) * size / 128
@@ -97,6 +99,6 @@ def compress(picture: Field, strength: float) -> Field:
     waves = fft.dctn(planes.reshape(count, 8, count, 8, 4), axes=(1, 3), norm="ortho")
     fineness = np.add.outer(np.arange(8), np.arange(8))[None, :, None, :, None]
     steps = np.float32(strength * 0.02) * (1 + fineness * np.array([0.6, 2, 2, 2], np.float32)).astype(np.float32)
-    planes = fft.idctn(np.round(waves / steps) * steps, axes=(1, 3), norm="ortho").reshape(padded.shape[:2] + (4,))
+    planes = fft.idctn(np.round(waves / steps) * steps, axes=(1, 3), norm="ortho").reshape((*padded.shape[:2], 4))
     result: Field = (planes[..., :1] + planes[..., 1:])[:size, :size]
     return result

@@ -23,6 +23,15 @@ class View:
     def size(self) -> int:
         return self.u.shape[0]
 
+    def pixel(self, u: float, v: float) -> tuple[int, int]:
+        """Row and column at a position in the frame."""
+        return int((v + 1) / 2 * self.size), int((u + 1) / 2 * self.size)
+
+    def window(self, u: float, v: float, radius: float) -> tuple[slice, slice]:
+        """Rows and columns around a disc, cut at the frame."""
+        (top, left), (bottom, right) = self.pixel(u - radius, v - radius), self.pixel(u + radius, v + radius)
+        return slice(max(0, top - 1), max(0, bottom + 2)), slice(max(0, left - 1), max(0, right + 2))
+
 
 @dataclass
 class Surface:
@@ -37,8 +46,8 @@ def look(rng: np.random.Generator, domain: Domain, size: int) -> View:
     """Point the camera: down the tube, or (a share `wall_views`) at its wall with the lumen out of the frame."""
     axis = (np.arange(size, dtype=np.float32) + 0.5) * np.float32(2 / size) - 1
     v, u = np.meshgrid(axis, axis, indexing="ij")
-    away = rng.uniform(1.15, 1.9) if rng.random() < domain.wall_views else 0.55 * np.sqrt(rng.random())
-    bearing = rng.uniform(0, 2 * np.pi)
+    wall, bearing = rng.random() < domain.wall_views, rng.uniform(0, 2 * np.pi)
+    away = rng.uniform(1.15, 1.9) if wall else 0.55 * np.sqrt(rng.random())
     x = u - np.float32(away * np.cos(bearing)) + np.float32(0.10) * cloud(rng, 4, size)
     y = v - np.float32(away * np.sin(bearing)) + np.float32(0.10) * cloud(rng, 4, size)
     stretch, tilt = np.float32(rng.uniform(0.75, 1.33)), rng.uniform(0, np.pi)
@@ -52,7 +61,9 @@ def relief(rng: np.random.Generator, domain: Domain, view: View) -> Field:
     """Log-depth [H, W] of a tube (depth is inverse to the distance from the lumen) with its folds and fine texture."""
     inward = -np.log(np.sqrt(view.rho**2 + np.float32(DEEP**2)))  # about 2 in the lumen, below 0 at the frame's edge
     depth = inward * np.float32(rng.uniform(0.75, 1.05))
-    lengthwise = np.float32(rng.random() ** 0.5)  # some views are ruled by folds along the tube, some by folds around it
+    lengthwise = np.float32(
+        rng.random() ** 0.5
+    )  # some views are ruled by folds along the tube, some by folds around it
     depth = depth + (1 - lengthwise**3) * _rings(rng, domain, view, inward)
     depth = depth - lengthwise * _rugae(rng, domain, view, inward)
     grain = cloud(rng, domain.grain_cells, view.size) * np.float32(domain.grain)
@@ -86,7 +97,8 @@ def _rugae(rng: np.random.Generator, domain: Domain, view: View, inward: Field) 
 def mucosa(rng: np.random.Generator, domain: Domain, patient: Patient, view: View) -> Field:
     """Colour [H, W, 3] of healthy mucosa: the patient's tone, uneven, with vessels under it."""
     flush = np.array(domain.flush, np.float32)
-    redness = np.float32(0.35) + np.float32(domain.mottle * 3) * clouds(rng, 3, view.size, 3)
+    uneven = clouds(rng, 3, view.size, 3)
+    redness = np.float32(0.35) + np.float32(domain.mottle * 3) * (uneven - uneven.mean())  # the mean is the patient's
     pallor = 1 + np.float32(domain.mottle * 0.5) * clouds(rng, 5, view.size, 2)
     colour = patient.tone * np.exp(np.clip(redness, -0.6, 1.6)[..., None] * np.log(flush)) * pallor[..., None]
     return _with_vessels(rng, domain, patient, view, colour)

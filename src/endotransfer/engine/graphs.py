@@ -1,0 +1,86 @@
+"""CUDA graphs for the segmenter: one launch instead of several hundred, in forward and in backward.
+
+A step on a handful of images is bound by the time Python takes to launch kernels, not by the GPU: replaying a recorded
+graph takes that away.  A graph has fixed input and output buffers, so it is replayed only where that cannot be seen:
+fixed shapes, no batch statistics, in training, and once a step; everything else runs as it always did.
+"""
+
+from typing import Any
+
+import torch
+from lightning.fabric import Fabric
+from torch import Tensor, nn
+
+from endotransfer.batch import SegOutput
+from endotransfer.models.segmenter import Segmenter
+
+OFTEN = 3  # forwards of a shape in an epoch that make it worth recording (a last, smaller batch is not)
+
+
+def use_graphs(fabric: Fabric, segmenter: nn.Module, norm: str) -> "GraphedForward | None":
+    """Put recorded graphs in front of `segmenter`, where this machine and this network allow it.
+
+    Only our own segmenter: what another one keeps beside its outputs, a graph would silently lose.
+    """
+    if fabric.device.type != "cuda" or type(segmenter) is not Segmenter or norm not in ("frozen", "group"):
+        return None
+    graphed = GraphedForward(segmenter, fabric)  # pragma: needs cuda
+    segmenter.forward = graphed  # type: ignore[method-assign,assignment]  # pragma: needs cuda
+    return graphed  # pragma: needs cuda
+
+
+class GraphedForward:  # pragma: needs cuda
+    """Stands in for a segmenter's `forward`; replays a graph for each shape that keeps coming."""
+
+    def __init__(self, segmenter: Segmenter, fabric: Fabric) -> None:
+        self.segmenter, self.fabric = segmenter, fabric
+        self.eager = segmenter.forward
+        self.seen: dict[torch.Size, int] = {}
+        self.graphs: dict[torch.Size, Any] = {}
+        self.used: set[torch.Size] = set()
+
+    def new_step(self) -> None:
+        """Outputs of the last step are no longer looked at."""
+        self.used.clear()
+
+    def new_epoch(self) -> None:
+        """Record what the last epoch kept asking for, and forget what it did not.
+
+        Between epochs, while no loader copies to the GPU: a copy would end up in the recording, or break it off.
+        """
+        wanted = {shape for shape, times in self.seen.items() if times >= OFTEN}
+        self.graphs = {shape: self.graphs.get(shape) or self._record(shape) for shape in wanted}
+        self.seen.clear()
+
+    def __call__(self, images: Tensor, domain: str = "source") -> SegOutput:
+        shape = images.shape
+        if not self.segmenter.training or not torch.is_grad_enabled() or images.requires_grad:
+            return self.eager(images, domain)
+        self.seen[shape] = self.seen.get(shape, 0) + 1
+        if shape not in self.graphs or shape in self.used:
+            return self.eager(images, domain)
+        self.used.add(shape)
+        logits, features, *tags = self.graphs[shape](images)
+        return SegOutput(logits, tags[0] if tags else None, features)
+
+    def _record(self, shape: torch.Size) -> Any:
+        body = _Tensors(self.eager, self.segmenter.train().requires_grad_())
+        images = torch.rand(shape, device=self.fabric.device)
+        with self.fabric.autocast():
+            precision, mixed = torch.get_autocast_dtype("cuda"), torch.is_autocast_enabled("cuda")
+        with torch.autocast("cuda", precision, enabled=mixed, cache_enabled=False):
+            return torch.cuda.make_graphed_callables(body, (images,), allow_unused_input=True)
+
+
+class _Tensors(nn.Module):  # pragma: needs cuda
+    """A segmenter that takes and returns plain tensors, as graphs want them."""
+
+    def __init__(self, forward: Any, segmenter: nn.Module) -> None:
+        super().__init__()
+        self.run = forward
+        self.segmenter = segmenter  # so that its weights are known as this module's
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        output: SegOutput = self.run(images)
+        tags = () if output.tag_logits is None else (output.tag_logits,)
+        return (output.logits, output.features, *tags)

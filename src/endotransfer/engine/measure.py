@@ -1,0 +1,99 @@
+"""From a trained model to results.json: the figures of its test images, and what they cost."""
+
+import datetime
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from endotransfer import __version__
+from endotransfer.config import Experiment, FolderConfig
+from endotransfer.engine.evaluation import evaluate_samples
+from endotransfer.engine.material import Material, read_role
+from endotransfer.engine.model_folder import load_model, save_model
+from endotransfer.engine.run_folder import RunFolder
+from endotransfer.errors import CheckpointError, ConfigError, DataError
+from endotransfer.files import write_atomically
+from endotransfer.methods import Method
+
+
+def evaluate(
+    run: Path,
+    folders: Sequence[Path],
+    *,
+    split: str | None = None,
+    out: Path | None = None,
+    device: str | None = None,
+) -> dict[str, Any]:
+    """Measure the model of `run` on the images of `folders`: their split `test` where they have one, unless asked."""
+    if out is not None and out.exists():
+        raise ConfigError(f"{out} exists already; choose another --out.")
+    where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    model = load_model(run, where)
+    domain = read_role([FolderConfig(path=folder, split=split) for folder in folders], "test")
+    assert domain is not None
+    theirs, known = domain.classes.names, model.classes.names
+    if theirs != known and not (len(theirs) == len(known) == 2):  # polyp or lesion, two classes mean the same
+        raise DataError(
+            f"the data have the classes {list(theirs)} but the model knows {list(known)}; "
+            "evaluate it on data with its own classes."
+        )
+    lesions = model.info["tags"] or domain.classes.binary
+    scores, evidence = evaluate_samples(model, domain.samples, domain.classes, model.shape, where, lesions=lesions)
+    results = head_of(model.info["method"], model.info.get("seed", 0), theirs) | scores.summary() | evidence
+    if out is not None:
+        write_atomically(out, json.dumps(results, indent=2), ConfigError)
+    return results
+
+
+def finish(
+    run: RunFolder,
+    experiment: Experiment,
+    material: Material,
+    method: Method,
+    device: torch.device,
+    cost: dict[str, Any],
+) -> dict[str, Any]:
+    """Measure the last weights (the checkpoint that counts), then write scores, model and results."""
+    method.eval()
+    predictor, student = method.predictor(), method.segmenter
+
+    def predict(images: torch.Tensor) -> Any:
+        return predictor(images, domain=method.predict_as)
+
+    def predict_as_student(images: torch.Tensor) -> Any:
+        return student(images, domain=method.predict_as)
+
+    # Without autocast, as `evaluate` and `predict` will run the saved model.
+    scores, evidence = evaluate_samples(
+        predict, material.test, material.test_classes, experiment.data.shape, device,
+        batch=experiment.evaluation.batch, dtype=next(predictor.parameters()).dtype,
+        student=predict_as_student if predictor is not student else None,
+        lesions=material.tags or material.classes.binary,
+    )  # fmt: skip
+    results = head_of(experiment.method, experiment.seed, material.classes.names)
+    results |= {"name": experiment.name, **scores.summary(experiment.evaluation.resamples), **evidence, "cost": cost}
+    counts = {
+        "source with mask": len(material.masked),
+        "source with tag only": len(material.tagged),
+        "target (no mask read)": len(material.target),
+        "test": len(material.test),
+    }
+    save_model(run.model, method, material.classes, experiment.data.shape, experiment.method, results, counts)
+    write_atomically(run.path / "scores.json", json.dumps(scores.rows()), CheckpointError)
+    write_atomically(run.results, json.dumps(results, indent=2), CheckpointError)
+    return results
+
+
+def head_of(settings: dict[str, Any], seed: int, classes: Sequence[str]) -> dict[str, Any]:
+    """What a row of a table is about."""
+    return {
+        "method": settings["name"],
+        "preset": settings.get("preset", "default"),
+        "seed": seed,
+        "classes": list(classes),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "version": __version__,
+    }
