@@ -4,6 +4,7 @@ On a GPU: ResNet-50, 256 px, 4 + 4 images, bf16, and at 352 px the memory of the
 network stands in, so that the script itself is exercised everywhere.
 """
 
+import gc
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,25 +117,37 @@ def pass_seconds(trainer: Trainer, setting: Setting, folder: Path) -> float:
     return median_seconds(visit, repeats=3, warmup=1)
 
 
+def step_seconds(setting: Setting, trainer: Trainer) -> float:
+    batch, epoch = make_batch(setting, trainer.fabric.device), trainer.plan[-1]
+
+    def step() -> None:
+        trainer._train_step([batch], epoch)
+
+    for _ in range(5):
+        step()
+    if trainer.graphs is not None:  # recorded after an epoch's first steps, as in training
+        trainer.graphs.new_epoch()
+    return median_seconds(step, repeats=20, warmup=5)
+
+
 def measure_steps() -> None:
     setting = small_or_real()
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    facts = {
+        "device": "cuda" if torch.cuda.is_available() else "cpu",
+        "size": setting.size,
+        "images": 2 * setting.images,
+        "rival": "plain supervised step, no graphs",
+    }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for preset, limit in (("paper", 1.3), ("robust", None)):
             trainer = make_trainer(setting, preset, folder / preset)
-            batch, epoch = make_batch(setting, trainer.fabric.device), trainer.plan[-1]
-            ours = median_seconds(lambda t=trainer, b=batch, e=epoch: t._train_step([b], e), repeats=20, warmup=5)
             bare = make_trainer(setting, preset, folder / f"{preset}-bare", graphs=False)
+            ours, without = step_seconds(setting, trainer), step_seconds(setting, bare)
             plain = median_seconds(plain_step(setting, bare), repeats=20, warmup=5)
             whole = pass_seconds(trainer, setting, folder / preset) / PAPER_STEPS
-            facts = {
-                "device": device,
-                "size": setting.size,
-                "images": 2 * setting.images,
-                "rival": "plain supervised step",
-            }
             emit(f"{preset} step", ours / plain, at_most=limit, seconds=ours, rival_seconds=plain, **facts)
+            emit(f"{preset} step, its CUDA graphs off", without / plain, seconds=without, **facts)
             emit(
                 f"{preset} step with the target pass",
                 (ours + whole) / plain,
@@ -146,19 +159,19 @@ def measure_steps() -> None:
 
 
 def measure_memory() -> None:  # pragma: needs cuda
+    """The peak of a step with its graphs recorded; a target pass keeps no gradients and needs less."""
     base = small_or_real()
     for preset, precision in (("paper", "32"), ("robust", "bf16")):
+        gc.collect()
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         with tempfile.TemporaryDirectory() as name:
             setting = Setting(base.model, 352, precision)
-            trainer = make_trainer(setting, preset, Path(name))
-            for _ in range(3):
-                trainer._train_step([make_batch(setting, trainer.fabric.device)], trainer.plan[-1])
+            step_seconds(setting, make_trainer(setting, preset, Path(name)))
         emit(f"{preset} memory at 352 px, {precision}, in GB", torch.cuda.max_memory_reserved() / 1e9, at_most=12)
 
 
 if __name__ == "__main__":
-    measure_steps()
     if torch.cuda.is_available():
-        measure_memory()
+        measure_memory()  # first, while nothing else has taken any
+    measure_steps()

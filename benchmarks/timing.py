@@ -23,9 +23,7 @@ def median_seconds(work: Callable[[], Any], repeats: int = 5, warmup: int = 1) -
     return statistics.median(times)
 
 
-def emit(
-    name: str, ratio: float, *, at_least: float | None = None, at_most: float | None = None, **facts: Any
-) -> None:
+def emit(name: str, ratio: float, *, at_least: float | None = None, at_most: float | None = None, **facts: Any) -> None:
     """Print one figure; `holds` says whether it keeps to its bound."""
     bounds = {key: value for key, value in (("at_least", at_least), ("at_most", at_most)) if value is not None}
     holds = (at_least is None or ratio >= at_least) and (at_most is None or ratio <= at_most)

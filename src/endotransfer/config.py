@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 LARGEST_SEED = 2**63 - 1  # a signed 64-bit integer, which is what every generator and file format takes
+LARGEST_BATCH = 4096  # images; what asks for more would gather them for ever
 Zoom = Annotated[float, Field(ge=0.1, le=10)]
 Positive = Annotated[int, Field(ge=1)]
 
@@ -107,8 +108,8 @@ class TrainingConfig(Strict):
 
     epochs: int = Field(default=10, ge=1)
     steps_per_epoch: int | None = Field(default=None, ge=1)  # None: one pass over the source set
-    batch_source: int = Field(default=4, ge=1)
-    batch_target: int = Field(default=4, ge=1)
+    batch_source: int = Field(default=4, ge=1, le=LARGEST_BATCH)
+    batch_target: int = Field(default=4, ge=1, le=LARGEST_BATCH)
     masked_share: float = Field(default=0.5, gt=0, le=1)  # of a source batch, where tag-only source images exist
     optimiser: Literal["adam", "adamw", "sgd"] = "adam"
     lr: float = Field(default=1e-4, gt=0)
@@ -144,7 +145,7 @@ class EvaluationConfig(Strict):
     """How numbers are made of predictions."""
 
     resamples: int = Field(default=1000, ge=1)  # of the bootstrap
-    batch: int = Field(default=16, ge=1)
+    batch: int = Field(default=16, ge=1, le=LARGEST_BATCH)
 
 
 class Experiment(Strict):

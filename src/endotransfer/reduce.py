@@ -1,6 +1,5 @@
 """Means over all processes: whatever a loss averages goes through here, so that two processes equal one."""
 
-import torch
 import torch.distributed as dist
 from torch import Tensor
 
@@ -23,6 +22,7 @@ def global_mean(numerator: Tensor, count: Tensor | int) -> Tensor:
     The engine averages gradients over processes, so the share is scaled by the number of processes: the average of
     the shares is then the mean over the union of all batches, however unevenly labelled pixels fall to processes.
     """
-    total = sum_over_processes(torch.as_tensor(count, dtype=numerator.dtype, device=numerator.device))
+    counted = count.to(numerator.dtype) if isinstance(count, Tensor) else numerator.new_full((), count)
+    total = sum_over_processes(counted)
     # A sum over nothing is zero with zero gradient, so the floor only avoids 0 / 0 (no branch: it would stall a GPU).
     return numerator * world_size() / total.clamp(min=1e-12)

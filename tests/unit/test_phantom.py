@@ -173,6 +173,12 @@ def test_five_classes_are_all_common_and_nothing_is_tagged(
     assert {made.tag for made in five_class_images[domain]} == {UNKNOWN_TAG}
 
 
+def test_outside_the_round_field_everything_is_class_zero(five_class_images: dict[str, list[PhantomImage]]) -> None:
+    axis = (np.arange(SIZE) + 0.5) * 2 / SIZE - 1
+    outside = np.hypot(axis[:, None], axis[None]) > 1.05
+    assert all(not made.mask[outside].any() for made in five_class_images[CAPSULE])
+
+
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_lumen_is_the_dark_part(domain: str, five_class_images: dict[str, list[PhantomImage]]) -> None:
     lumen, mucosa = [], []
@@ -220,6 +226,8 @@ def test_a_share_of_the_source_has_a_tag_and_no_mask(tmp_path: Path, share: floa
     masked = {path.stem for path in (source / "masks").iterdir()}
     bare = [row["label"] for row in rows_of(source) if row["image"] not in masked]
     assert len(bare) == missing and bare.count("lesion") == missing / 2
+    names = [f"{index:04d}" for index in range(24)]
+    assert all((names[k] in masked) == (names[k + 1] in masked) for k in range(0, 24, 2))
     assert len(list((target / "masks").iterdir())) == 24
 
 

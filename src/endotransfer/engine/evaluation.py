@@ -17,7 +17,8 @@ from endotransfer.data.checked import read_checked_mask
 from endotransfer.data.classes import Classes
 from endotransfer.data.decoded import resize_image
 from endotransfer.data.images import read_image
-from endotransfer.metrics import Scores, confusion, tag_evidence
+from endotransfer.metrics import Scores, auroc, confusion, tag_evidence
+from endotransfer.metrics.percent import percent
 
 Predict = Callable[[Tensor], SegOutput]  # images [B, 3, H, W] in [0, 1] -> output
 READERS = 4  # threads: decoding releases the interpreter
@@ -41,13 +42,17 @@ class Evidence:
     pixels: list[int] = field(default_factory=list)
     tags: list[int] = field(default_factory=list)
     peaks: list[float] = field(default_factory=list)
+    tag_probabilities: list[float] = field(default_factory=list)  # of S1, where there is one
     teacher_student: list[NDArray[np.int64]] = field(default_factory=list)
 
     def figures(self) -> dict[str, Any]:
         if not self.tags:
             return {}
         pairs = np.stack(self.teacher_student) if self.teacher_student else None
-        return tag_evidence(self.lesion_pixels, self.pixels, self.tags, self.peaks, pairs)
+        figures = tag_evidence(self.lesion_pixels, self.pixels, self.tags, self.peaks, pairs)
+        if self.tag_probabilities:
+            figures["tag_evidence"]["auroc_tag_head"] = percent(auroc(self.tag_probabilities, self.tags))
+        return figures
 
 
 @torch.inference_mode()
@@ -74,10 +79,18 @@ def evaluate_samples(
                     finding=one.sample.finding, tag=one.sample.tag, lesion_probability=_tag_probability(output, index),
                 )  # fmt: skip
             if lesions and one.sample.tag != UNKNOWN_TAG:
-                _add_evidence(evidence, one, probabilities, mask, second, index)
+                _add_evidence(evidence, one, output, probabilities, mask, second, index)
         if progress is not None:
             progress(len(shown))
+    if lesions and _only_normal_is_drawn(samples, scores):
+        scores = Scores(classes.names, lesions)  # an IoU over normal images alone would say nothing of lesions
     return scores, evidence.figures()
+
+
+def _only_normal_is_drawn(samples: Sequence[Sample], scores: Scores) -> bool:
+    """Whether lesions are known by tags alone, and masks exist for normal images only."""
+    undrawn = any(sample.tag == LESION and sample.mask is None for sample in samples)
+    return undrawn and not scores.matrices()[:, 1:].any()
 
 
 def _batches(samples: Sequence[Sample], classes: Classes, shape: tuple[int, int], batch: int) -> Iterator[list[Shown]]:
@@ -114,12 +127,20 @@ def _tag_probability(output: SegOutput, index: int) -> float | None:
 
 
 def _add_evidence(
-    evidence: Evidence, one: Shown, probabilities: Tensor, mask: Tensor, second: SegOutput | None, index: int
+    evidence: Evidence,
+    one: Shown,
+    output: SegOutput,
+    probabilities: Tensor,
+    mask: Tensor,
+    second: SegOutput | None,
+    index: int,
 ) -> None:
     evidence.lesion_pixels.append(int((mask != 0).sum()))
     evidence.pixels.append(mask.numel())
     evidence.tags.append(one.sample.tag)
     evidence.peaks.append(float(1 - probabilities[0].min()))
+    if (chance := _tag_probability(output, index)) is not None:
+        evidence.tag_probabilities.append(chance)
     if second is not None:
         other = _at(second, index, one.size).argmax(0)
         evidence.teacher_student.append(confusion((mask != 0).cpu().long(), (other != 0).cpu().long(), 2))

@@ -64,6 +64,7 @@ class GraphedForward:  # pragma: needs cuda
         return SegOutput(logits, tags[0] if tags else None, features)
 
     def _record(self, shape: torch.Size) -> Any:
+        torch.cuda.empty_cache()  # what plain steps had taken is not needed beside the graph's own memory
         body = _Tensors(self.eager, self.segmenter.train().requires_grad_())
         images = torch.rand(shape, device=self.fabric.device)
         with self.fabric.autocast():

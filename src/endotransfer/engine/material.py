@@ -95,7 +95,9 @@ def _no_overlap(training: Sequence[Sample], test: Sequence[Sample]) -> None:
     seen = {sample.image.resolve() for sample in training}
     for sample in test:
         if sample.image.resolve() in seen:
-            raise DataError(f"{sample.image} is both a training and a test image; divide the folder by a split column.")
+            raise DataError(
+                f"{sample.image} is both a training and a test image; give its training entry `split: train`."
+            )
 
 
 def _same_classes(*domains: Domain | None) -> None:

@@ -27,6 +27,7 @@ from endotransfer.errors import ConfigError
 from endotransfer.experiment_file import as_yaml
 from endotransfer.files import write_atomically
 from endotransfer.methods import Method, World, method_config
+from endotransfer.methods.base import check_needs
 
 __all__ = ["evaluate", "start_fabric", "train"]
 
@@ -50,6 +51,7 @@ def train(
     cls, preset, config = method_config(experiment.method)
     settings = {"name": cls.name, "preset": preset, **config.model_dump(mode="json")}
     experiment = experiment.model_copy(update={"method": settings})
+    check_needs(cls, experiment.model)
     material = gather(experiment.data, cls.needs)
     keep = experiment.data.contradictions == "keep"
     notes = check_masks(material.test, material.test_classes, keep_contradictions=keep)  # now, not after hours

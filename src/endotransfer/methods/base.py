@@ -4,21 +4,21 @@ A method is one file in this folder: subclass `Method`, give it a `name`, a `sum
 Subclassing registers it; `endotransfer methods` lists it and the contract tests run it.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import torch
 from pydantic import ValidationError
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from endotransfer.batch import Batch, PassBatch, SegOutput
+from endotransfer.batch import Batch, SegOutput
 from endotransfer.config import ModelConfig, Strict
 from endotransfer.errors import ConfigError
 from endotransfer.experiment_file import explain
 from endotransfer.models.segmenter import build_segmenter
 from endotransfer.registry import Registry
+from endotransfer.transfer.labelling import TargetSet
 
 METHODS: Registry[type["Method"]] = Registry("method")
 
@@ -67,14 +67,6 @@ class Needs:
     superpixels: bool = False  # in training batches; a target pass can always ask for them
 
 
-class TargetSet(Protocol):
-    """The whole, unaugmented target set of this process, as a target pass sees it."""
-
-    def __iter__(self) -> Iterator[PassBatch]: ...
-    def superpixels(self, keys: list[str]) -> Tensor: ...
-    def store(self, keys: list[str], maps: Tensor) -> None: ...
-
-
 Memo = dict[str, Any]  # one step's outputs, so that a later phase needs no second forward
 
 
@@ -88,8 +80,7 @@ class Method(nn.Module):
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",)}  # phase -> the networks it trains
     predict_as: ClassVar[str] = "target"  # whose statistics prediction uses, where normalisation keeps two sets
 
-    class Config(Strict):
-        """The method's own fields; a preset is a set of values for them."""
+    Config: ClassVar[type[Strict]] = Strict  # the method's own fields; a preset is a set of values for them
 
     segmenter: nn.Module
 

@@ -15,11 +15,12 @@ from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
 from endotransfer.config import Strict
-from endotransfer.methods.base import Memo, Method, Stage, TargetSet
+from endotransfer.methods.base import Memo, Method, Stage
 from endotransfer.models.discriminator import Discriminator
+from endotransfer.models.segmenter import Segmenter
 from endotransfer.transfer.adversarial import critic_loss, fooling_loss
 from endotransfer.transfer.centroids import Centroids, alignment, class_sums, labels_at
-from endotransfer.transfer.labelling import label_target_set
+from endotransfer.transfer.labelling import TargetSet, label_target_set
 from endotransfer.transfer.losses import classification, segmentation
 from endotransfer.transfer.portion import portion
 from endotransfer.transfer.tags import tag_loss
@@ -73,12 +74,17 @@ class SemanticTransfer(Method):
         },
         "paper": {},
     }
-    Config = SemanticTransferConfig
+    Config: ClassVar[type[Strict]] = SemanticTransferConfig
     config: SemanticTransferConfig
+    critic: Discriminator
+    source_centroids: Centroids
+    target_centroids: Centroids
+    teacher: MeanTeacher
 
     def networks(self) -> dict[str, nn.Module]:
         networks = super().networks()
         segmenter, config = networks["segmenter"], self.config
+        assert isinstance(segmenter, Segmenter)
         if config.eta:
             networks["critic"] = Discriminator(self.world.classes)
         if config.mu:

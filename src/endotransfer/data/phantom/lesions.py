@@ -10,13 +10,14 @@ from endotransfer.data.phantom.scene import Surface, View
 
 AREA = (0.02, 0.25)  # share of the frame that a lesion covers, drawn evenly
 
-# How much longer than wide at most, how ragged, and how many bumps from side to side.
+# How much longer than wide at most, how ragged, how many bumps from side to side, and how strictly out of the lumen:
+# a polyp stands in front of it, what is flat would lie in the dark.
 SHAPES = {
-    "gastritis": (1.8, 0.55, 7),
-    "polyp": (1.35, 0.07, 4),
-    "cancer": (1.5, 0.22, 7),
-    "bleeding": (2.2, 0.40, 5),
-    "ulcer": (1.6, 0.12, 6),
+    "gastritis": (1.8, 0.55, 7, 3.0),
+    "polyp": (1.35, 0.07, 4, 0.3),
+    "cancer": (1.5, 0.22, 7, 1.5),
+    "bleeding": (2.2, 0.40, 5, 3.0),
+    "ulcer": (1.6, 0.12, 6, 3.0),
 }
 
 
@@ -24,9 +25,9 @@ def outline(rng: np.random.Generator, kind: str, view: View, field: Field) -> Fi
     """Level [H, W]: above 0 inside the lesion, 1 at its heart.
 
     The level is a bent distance from the lesion's centre, cut where as many pixels lie above as the area asks for.
-    Outside the visible `field` and in the dark of the lumen nothing is marked: the mask is what one can see.
+    Outside the visible `field` and deep in the lumen nothing is marked: the mask is what one can see.
     """
-    longest, ragged, cells = SHAPES[kind]
+    longest, ragged, cells, shy = SHAPES[kind]
     area = rng.uniform(*AREA)
     radius = float(np.sqrt(4 * area / np.pi))
     x, y = _centred(rng, view, radius)
@@ -34,7 +35,7 @@ def outline(rng: np.random.Generator, kind: str, view: View, field: Field) -> Fi
     cos, sin = np.float32(np.cos(tilt)), np.float32(np.sin(tilt))
     distance = np.sqrt(((cos * x + sin * y) / longer) ** 2 + (cos * y - sin * x) ** 2 * longer) / np.float32(radius)
     level = np.float32(ragged) * clouds(rng, cells, view.size, 3) - distance
-    level = level - 3 * np.exp(-((view.rho / np.float32(0.22)) ** 2)) - 9 * (field < 1)
+    level = level - np.float32(shy) * np.exp(-((view.rho / np.float32(0.22)) ** 2)) - 9 * (field < 1)
     outside = level.size - max(4, round(area * level.size))
     edge = np.partition(level, outside, axis=None)[outside]
     return (level - edge) / (level.max() - edge)
@@ -68,7 +69,7 @@ def _levelled(log_depth: Field, level: Field, inside: Field) -> Field:
 def gastritis(rng: np.random.Generator, domain: Domain, level: Field, surface: Surface) -> Surface:
     """Diffuse reddening in patches, swollen a little, with darker spots where blood has leaked."""
     size = level.shape[0]
-    inside = smoothstep(-0.08, 0.25, level)
+    inside = smoothstep(-0.12, 0.32, level)
     spots = smoothstep(0.9, 1.8, cloud(rng, 26, size)) * inside
     colour = stained(surface.albedo, domain.inflamed, np.float32(1.1) * inside + np.float32(0.9) * spots)
     height = np.float32(0.02) * inside * (1 + np.float32(0.5) * cloud(rng, 20, size))
