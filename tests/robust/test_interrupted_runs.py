@@ -166,5 +166,5 @@ def test_a_full_disk_while_logging_is_one_sentence(make_experiment: Any, tmp_pat
         return original(self, *args)
 
     monkeypatch.setattr(Trainer, "_train_step", blocking)
-    with pytest.raises(CheckpointError, match="metrics.csv"):
+    with pytest.raises(CheckpointError, match=r"metrics\.csv"):
         engine.train(make_experiment("tagged", "source_only"), tmp_path / "run")

@@ -69,5 +69,5 @@ def test_progress_is_told_and_a_wrong_size_named(samples: list[Sample], tmp_path
     evaluate_samples(bright_is_lesion, samples, Classes(), (32, 32), CPU, progress=told.append)
     assert sum(told) == len(samples)
     Image.fromarray(np.zeros((5, 5), np.uint8)).save(tmp_path / "3-mask.png")
-    with pytest.raises(DataError, match="3-mask.png"):
+    with pytest.raises(DataError, match=r"3-mask\.png"):
         evaluate_samples(bright_is_lesion, samples, Classes(), (32, 32), CPU)
