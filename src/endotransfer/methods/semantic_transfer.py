@@ -64,7 +64,7 @@ class SemanticTransfer(Method):
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "robust": {
             "eta": 0.001,
-            "mu": 0.1,
+            "mu": 0.01,
             "voting": "synchronous",
             "centroid_average": "class_pixels",
             "centroid_history": "moving_average",
