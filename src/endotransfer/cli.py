@@ -89,7 +89,7 @@ def train(
 def evaluate(
     run: RunArgument,
     folders: Annotated[list[Path], typer.Option("--data", help="A folder of images with masks, or with tags only.")],
-    split: Annotated[str | None, typer.Option(help="Which split; everything where it is not given.")] = None,
+    split: Annotated[str | None, typer.Option(help="`test` where there are splits; `all` for everything.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Also write the figures to this JSON file.")] = None,
 ) -> None:
     """Measure a trained model on labelled images; without masks, say what tags alone can tell."""

@@ -84,8 +84,12 @@ def run_demo(out: Path, *, seed: int = 0, force: bool = False, console: Console 
     print_results(results, console, title=f"The phantom's target, {results[0]['images']} test images, per cent")
     write_atomically(out / "table.md", as_markdown(results), ConfigError)
     sheet = _draw_sheet(out, data, seed)
-    console.print(f"pictures: {sheet}\ntable:    {out / 'table.md'}", markup=False)
-    console.print(f"took {time.perf_counter() - began:.0f} s.  Research use only, not a medical device.", markup=False)
+    console.print(f"pictures: {sheet}\ntable:    {out / 'table.md'}", markup=False, soft_wrap=True)
+    console.print(
+        f"took {time.perf_counter() - began:.0f} s.  Research use only, not a medical device.",
+        markup=False,
+        soft_wrap=True,
+    )
     return results
 
 
@@ -103,7 +107,7 @@ def _draw_phantom(data: Path, console: Console) -> None:
     if data.exists():
         _check_whole(data)
         return
-    console.print(f"drawing {PHANTOM['images']} images of each domain into {data}", markup=False)
+    console.print(f"drawing {PHANTOM['images']} images of each domain into {data}", markup=False, soft_wrap=True)
     unfinished = _unfinished(data)
     shutil.rmtree(unfinished, ignore_errors=True)
     write_phantom(unfinished, PHANTOM["images"], PHANTOM["seed"], size=PHANTOM["size"])
@@ -129,7 +133,7 @@ def _one(experiment: Experiment, out: Path, console: Console, *, force: bool) ->
     resume = not force and any(run.checkpoints.glob("step-*"))
     if resume:
         run.results.unlink(missing_ok=True)  # damaged, or it would have been returned
-    console.print(f"training {experiment.method['name']} ({experiment.method['preset']})", markup=False)
+    console.print(f"training {experiment.method['name']} ({experiment.method['preset']})", markup=False, soft_wrap=True)
     # `force` replaces a run: one that the demo itself began in its own folder, and that has nothing to go on from or
     # is to be trained anew.  `_refuse_foreign` has seen to it that the folder is the demo's.
     results = train(experiment, out, resume=resume, force=not resume, console=console)

@@ -14,8 +14,9 @@ from endotransfer.registry import nearest
 BAD_YAML = (yaml.YAMLError, ValueError, RecursionError)
 
 
-def read_experiment(path: Path, overrides: list[str] | None = None) -> Experiment:
+def read_experiment(path: Path | str, overrides: list[str] | None = None) -> Experiment:
     """Read an experiment file; relative paths in it are meant from its own folder.  `overrides`: `a.b=c` each."""
+    path = Path(path)
     try:
         raw = yaml.safe_load(path.read_text())
     except FileNotFoundError:

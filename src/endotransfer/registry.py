@@ -13,7 +13,7 @@ def nearest(name: str, known: list[str]) -> str:
     """The tail of an error message: `; did you mean 'x'?` and the list of what exists."""
     close = get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f"did you mean '{close[0]}'? " if close else ""
-    return f"{hint}Known: {', '.join(sorted(known))}."
+    return f"{hint}Known: {', '.join(sorted(known))}." if known else "there is nothing to set."
 
 
 class Registry(Generic[T]):

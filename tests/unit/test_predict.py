@@ -1,6 +1,7 @@
 """Predicting files: what is written, what is coloured, and what is said of files that cannot be read."""
 
 import csv
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,14 @@ def test_images_are_found_in_folders_and_by_name(images: Path) -> None:
     assert found == {
         "a": images / "a.png", "b": images / "b.png", "deep-c": images / "deep" / "c.JPG", "a_": images / "a.png",
     }  # fmt: skip
+
+
+def test_of_a_native_folder_only_the_images_are_predicted(images: Path, tmp_path: Path) -> None:
+    native = tmp_path / "native"
+    (native / "masks").mkdir(parents=True)
+    shutil.copytree(images, native / "images")
+    shutil.copy(sorted(images.rglob("*.png"))[0], native / "masks" / "m.png")
+    assert list_images([native]).keys() == list_images([images]).keys()
 
 
 def test_a_place_without_images_is_refused(tmp_path: Path) -> None:

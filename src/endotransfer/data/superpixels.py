@@ -39,6 +39,8 @@ class Images(Protocol):
 class SuperpixelSettings:
     """SLIC's settings, independent of the working size."""
 
+    # PAPER: no settings are given; `choose_settings` finds others on source masks.
+
     segments_at_512: int = 1000  # in an image of 512 x 512; scaled with the area, so a segment's size stays the same
     compactness: float = 10.0
     sigma: float = 0.0

@@ -20,8 +20,8 @@ from endotransfer.methods import Method
 
 
 def evaluate(
-    run: Path,
-    folders: Sequence[Path],
+    run: Path | str,
+    folders: Sequence[Path | str],
     *,
     split: str | None = None,
     out: Path | None = None,
@@ -31,8 +31,8 @@ def evaluate(
     if out is not None and out.exists():
         raise ConfigError(f"{out} exists already; choose another --out.")
     where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    model = load_model(run, where)
-    domain = read_role([FolderConfig(path=folder, split=split) for folder in folders], "test")
+    model = load_model(Path(run), where)
+    domain = read_role([FolderConfig(path=Path(folder), split=split) for folder in folders], "test")
     assert domain is not None
     theirs, known = domain.classes.names, model.classes.names
     if theirs != known and not (len(theirs) == len(known) == 2):  # polyp or lesion, two classes mean the same

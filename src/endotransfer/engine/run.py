@@ -36,7 +36,7 @@ PRECISIONS = {"32": "32-true", "bf16": "bf16-mixed", "64": "64-true"}
 
 def train(
     experiment: Experiment,
-    out: Path,
+    out: Path | str,
     *,
     resume: bool = False,
     force: bool = False,
@@ -59,7 +59,7 @@ def train(
     torch.manual_seed(experiment.seed)  # the same first weights in every process
     world = World(len(material.classes), material.tags, experiment.model, experiment.training.epochs)
     method = cls(world, config)
-    run = RunFolder(out)
+    run = RunFolder(Path(out))
     feeding = prepare_feeding(
         experiment, material, cls.needs, MapStore(run.maps).read, fabric.global_rank, fabric.world_size, console
     )
@@ -74,13 +74,13 @@ def train(
         if resume:
             _restore(trainer, run, console)
             if trainer.step == trainer.steps and run.results.exists():
-                console.print(f"{run.path} is finished already; these are its results.", markup=False)
+                console.print(f"{run.path} is finished already; these are its results.", markup=False, soft_wrap=True)
                 return json.loads(run.results.read_text())
         began, first = time.perf_counter(), trainer.step
         trainer.fit()
         cost = _cost(trainer, first, time.perf_counter() - began, experiment.training)
     except Stopped as stopped:
-        console.print(str(stopped), markup=False)
+        console.print(str(stopped), markup=False, soft_wrap=True)
         return None
     finally:
         feeding.feed.close()
@@ -123,12 +123,12 @@ def _open(run: RunFolder, experiment: Experiment, *, resume: bool, force: bool) 
 
 def _restore(trainer: Trainer, run: RunFolder, console: Console) -> None:
     if not list_steps(run.checkpoints):
-        console.print(f"{run.path} has no checkpoint yet; starting from its beginning.", markup=False)
+        console.print(f"{run.path} has no checkpoint yet; starting from its beginning.", markup=False, soft_wrap=True)
         trainer.log.rewind(0)
         return
     checkpoint, warnings = load_latest(run.checkpoints)
     for warning in warnings:
-        console.print(f"warning: {warning}", markup=False)
+        console.print(f"warning: {warning}", markup=False, soft_wrap=True)
     trainer.restore(checkpoint)
 
 
@@ -156,8 +156,12 @@ def _cost(trainer: Trainer, first: int, seconds: float, training: TrainingConfig
 
 def _say_notes(console: Console, notes: dict[str, int], method: Method, material: Material) -> None:
     for note in getattr(method.segmenter, "notes", []):
-        console.print(f"note: {note}", markup=False)
+        console.print(f"note: {note}", markup=False, soft_wrap=True)
     for note, count in notes.items():
-        console.print(f"note: {note} ({count} files)", markup=False)
+        console.print(f"note: {note} ({count} files)", markup=False, soft_wrap=True)
     if material.unused:
-        console.print(f"note: {material.unused} source images have neither mask nor tag and are not used", markup=False)
+        console.print(
+            f"note: {material.unused} source images have neither mask nor tag and are not used",
+            markup=False,
+            soft_wrap=True,
+        )

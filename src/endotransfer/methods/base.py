@@ -141,6 +141,7 @@ class Method(nn.Module):
 
         One forward of 4 + 4 images costs a GPU far less than two of 4.  Batch statistics must not mix domains.
         """
+        # PAPER: batch normalisation over two domains is not mentioned; mixed statistics ruin training quietly.
         if self.world.model.norm not in ("frozen", "group"):
             return self.segmenter(source, domain="source"), self.segmenter(target, domain="target")
         both: SegOutput = self.segmenter(torch.cat([source, target]))

@@ -58,6 +58,7 @@ def summarise(
     }
 
 
+# PAPER: how IoU is averaged is not stated; this is one matrix over the data set, `per_image_figures` the other way.
 def pixel_figures(matrix: Counts, classes: Sequence[str], lesions: bool) -> Figures:
     """Over all pixels of a data set at once, from its summed matrix [K, K]."""
 

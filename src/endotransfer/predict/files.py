@@ -51,20 +51,23 @@ def predict_files(run: Path, inputs: Iterable[Path], out: Path, console: Console
     table = out / "predictions.csv"
     _write_table(table, rows, predictor.classes)
     for fault in failed:
-        console.print(f"not predicted: {fault}", markup=False)
+        console.print(f"not predicted: {fault}", markup=False, soft_wrap=True)
     if not rows:
         raise DataError(f"none of the {len(files)} images could be predicted; the first reason: {failed[0]}")
-    console.print(f"{len(rows)} of {len(files)} images predicted; see {table}", markup=False)
+    console.print(f"{len(rows)} of {len(files)} images predicted; see {table}", markup=False, soft_wrap=True)
     return table
 
 
 def list_images(inputs: Sequence[Path]) -> dict[str, Path]:
     """Images by the name of their outputs: files as they are, folders by their image files."""
     found: dict[str, Path] = {}
-    for entry in inputs:
+    for given in inputs:
+        entry = given
         if not entry.exists():
             raise DataError(f"there is no {entry}; give image files or folders of images.")
         files = [entry]
+        if (entry / "images").is_dir():  # a folder in the native layout: its masks are not for predicting
+            entry = entry / "images"
         if entry.is_dir():
             files = sorted(f for f in entry.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
         for file in files:

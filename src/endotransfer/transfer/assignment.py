@@ -17,6 +17,7 @@ def assign(logits: Tensor, thresholds: Tensor) -> Tensor:
     float32.  The ratio then only ranks the classes that passed: the largest exceeds 1 exactly if some class passes.
     """
     # PAPER: the condition of Eq. 5 drops the class index; it is read as that of the largest ratio.
+    # PAPER: Eqs. 3 and 4 add lambda times the L1 norm but describe it as a reward; Eq. 5 is its solution with a minus.
     odds = log_odds(logits)
     limits = thresholds.to(odds).view(1, -1, 1, 1)
     log_ratio = logsigmoid(odds) - logsigmoid(limits)

@@ -91,6 +91,7 @@ class Centroids(nn.Module):
         newest = global_sum_with_gradient(sums) / divisor.clamp(min=1)
         present = counts > 0
         current = self._join(newest, self.history.to(newest.dtype))
+        # PAPER: an absent class adds a zero in Algorithm 3 (`add_zero`); `skip` leaves its centroid as it was.
         if self.absent == "skip":
             current = torch.where(present.unsqueeze(1), current, self.history.to(newest.dtype))
         self._remember(current, present)

@@ -14,6 +14,7 @@ from endotransfer.reduce import global_mean
 from endotransfer.transfer.precision import at_least_float32
 
 
+# PAPER: tags feed L_C only, and "seed information" is named without being defined.
 def veto(labels: Tensor, tags: Tensor, fill_normal: bool = False) -> Tensor:
     """Take lesion labels off images that are tagged normal: labels [B, H, W], tags [B] -> labels.
 

@@ -56,6 +56,7 @@ class ThresholdState:
         """Pixels predicted as each class, [K] int64."""
         return self.sums[..., 0].sum(1)
 
+    # PAPER: Algorithm 1 empties MP_k inside the image loop, so that only the last image would count; here it never is.
     def update(self, logits: Tensor) -> None:
         """Count the predictions of a batch: logits [B, K, H, W], at the size of the labels to be assigned."""
         values, predicted = predicted_log_odds(logits.detach())

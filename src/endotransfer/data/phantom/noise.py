@@ -34,17 +34,10 @@ def _spline(cells: int, size: int) -> tuple[NDArray[np.intp], Field]:
 
 def stretch(knots: Field, height: int, width: int) -> Field:
     """[h + 3, w + 3] lattice values -> [height, width] smooth field.  No BLAS, so that threads cannot change a bit."""
-    tall = _stretch_rows(knots, height)
-    return np.ascontiguousarray(_stretch_rows(np.ascontiguousarray(tall.T), width).T)
-
-
-def _stretch_rows(knots: Field, height: int) -> Field:
-    """[h + 3, w] -> [height, w]: whole rows are gathered, which is faster than gathering columns."""
-    rows, weights = _spline(knots.shape[0] - 3, height)
-    total = knots.take(rows[0], axis=0) * weights[0][:, None]
-    for k in (1, 2, 3):
-        total += knots.take(rows[k], axis=0) * weights[k][:, None]
-    return total
+    rows, down = _spline(knots.shape[0] - 3, height)
+    columns, across = _spline(knots.shape[1] - 3, width)
+    tall = sum(down[k][:, None] * knots[rows[k]] for k in range(4))
+    return sum(across[k] * tall[:, columns[k]] for k in range(4))  # type: ignore[index, return-value]
 
 
 def cloud(rng: np.random.Generator, cells: int, size: int) -> Field:
