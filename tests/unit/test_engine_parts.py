@@ -47,6 +47,11 @@ def test_a_plan_knows_every_step_once() -> None:
     ]
 
 
+def test_epochs_between_two_passes_read_the_maps_of_the_last() -> None:
+    plan = lay_out([Stage("warm-up", 1), Stage("rounds", 5, target_pass=True, pass_every=2)], steps_per_epoch=1)
+    assert [epoch.round for epoch in plan[1:]] == [1, 1, 3, 3, 5]
+
+
 @pytest.mark.parametrize(
     ("batch", "share", "tag_only", "masked"),
     [(4, 0.5, True, 2), (4, 0.5, False, 4), (4, 0.01, True, 1), (4, 1.0, True, 4), (1, 0.5, True, 1)],

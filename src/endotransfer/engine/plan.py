@@ -15,6 +15,11 @@ class Epoch:
     first: int
     last: int
 
+    @property
+    def round(self) -> int:
+        """Which epoch's pass stored the maps that this one reads."""
+        return self.index - self.stage_epoch % self.stage.pass_every
+
     def progress(self, step: int, steps: int) -> Progress:
         return Progress(step, self.index, self.stage.name, self.stage_epoch, steps)
 

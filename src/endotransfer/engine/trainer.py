@@ -165,8 +165,8 @@ class Trainer:
         if not epoch.stage.target_pass:
             self.round = None
             return
-        if self.step > epoch.first:
-            self.round = epoch.index
+        self.round = epoch.round
+        if self.step > epoch.first or epoch.round != epoch.index:
             return
         assert self.pass_set is not None
         began = time.perf_counter()
@@ -180,7 +180,6 @@ class Trainer:
         self.maps.flush()
         self.fabric.barrier()
         in_first_process(self.fabric, lambda: self.maps.close_round(epoch.index))
-        self.round = epoch.index
         self.pass_seconds += time.perf_counter() - began
         self.log.write(self.step, epoch.index, epoch.stage.name, {f"pass/{k}": v for k, v in figures.items()})
 
@@ -221,7 +220,7 @@ class Trainer:
             tensors[f"optimiser-{phase}"], state["optimisers"][phase] = pack_optimiser(optimiser)
         save_checkpoint(self.run.checkpoints, self.step, tensors, state)
         oldest = min(list_steps(self.run.checkpoints))
-        self.maps.forget_before(next(epoch.index for epoch in reversed(self.plan) if epoch.first <= oldest))
+        self.maps.forget_before(next(epoch.round for epoch in reversed(self.plan) if epoch.first <= oldest))
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on from `checkpoint`: same weights, same optimiser state, same step."""

@@ -42,7 +42,8 @@ class Stage:
     epochs: int
     phases: tuple[str, ...] = ("net",)
     target: bool = True  # batches carry target images
-    target_pass: bool = False  # before each epoch the whole target set is visited
+    target_pass: bool = False  # the whole target set is visited before the first epoch
+    pass_every: int = 1  # and again after so many
 
 
 @dataclass(frozen=True)
