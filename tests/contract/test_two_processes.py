@@ -16,12 +16,9 @@ from endotransfer.engine.checkpoint import load_latest
 from endotransfer.experiment_file import as_yaml
 from endotransfer.methods import METHODS
 
-CASES = [
-    (world, name, preset)
-    for world in ("tagged", "untagged")
-    for name, method in METHODS.items()
-    for preset in method.presets
-]
+# Every preset with tags; without them the presets of a method differ by nothing that processes could disagree on.
+CASES = [("tagged", name, preset) for name, method in METHODS.items() for preset in method.presets]
+CASES += [("untagged", name, next(iter(method.presets))) for name, method in METHODS.items()]
 WORKER = Path(__file__).with_name("train_all.py")
 
 
@@ -42,7 +39,7 @@ def in_two_processes(make_experiment: Any, tmp_path_factory: pytest.TempPathFact
         port = one.getsockname()[1]
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(port)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([*command, WORKER, folder], capture_output=True, text=True, timeout=600, env=environment)
+    done = subprocess.run([*command, WORKER, folder], capture_output=True, text=True, timeout=1500, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     return folder
 

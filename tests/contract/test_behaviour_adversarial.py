@@ -1,0 +1,177 @@
+"""LtA and ADVENT do what they are for: critics learn to tell domains apart, target predictions to fool them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from rich.console import Console
+from torch import Tensor, nn
+from torch.optim import Adam, Optimizer
+
+from endotransfer.batch import Batch
+from endotransfer.data.streams import to_device
+from endotransfer.engine.feeding import prepare_feeding
+from endotransfer.engine.material import gather
+from endotransfer.methods.base import METHODS, Memo, World
+from endotransfer.methods.lta import Lta, levels_at
+from endotransfer.transfer.adversarial import fooling_loss
+from endotransfer.transfer.entropy import mean_entropy
+
+NOTHING = 1e-12  # a weight with which the term is there and cannot be felt
+Build = Callable[..., Lta]
+
+
+@pytest.fixture(scope="module")
+def batch(make_experiment: Any) -> Batch:
+    """One batch of the tagged world, which every step here is trained on."""
+    experiment = make_experiment("tagged", "lta")
+    material = gather(experiment.data, Lta.needs)
+    feeding = prepare_feeding(experiment, material, Lta.needs, lambda *_: None, 0, 1, Console(quiet=True))
+    (only,) = feeding.feed.batches(0, 1, round=None)
+    return to_device(only, torch.device("cpu"), torch.float32)
+
+
+@pytest.fixture
+def build(make_experiment: Any) -> Build:
+    """`build("lta", weight=1.0)`: a fresh method, the same weights for the same settings."""
+
+    def make(name: str, **settings: Any) -> Lta:
+        torch.manual_seed(0)
+        cls = METHODS.get(name)
+        model = make_experiment("tagged", name).model.model_copy(update={"dropout": 0.0})
+        method = cls(World(2, True, model, epochs=1), cls.Config(**settings))
+        assert isinstance(method, Lta)
+        return method
+
+    return make
+
+
+def own_parameters(method: Lta, phase: str) -> list[nn.Parameter]:
+    return [parameter for name in method.phases[phase] for parameter in method.get_submodule(name).parameters()]
+
+
+def update(method: Lta, phase: str, optimiser: Optimizer, batch: Batch, memo: Memo) -> None:
+    """The engine's phase in miniature: only the phase's own weights get a gradient."""
+    for other in method.phases:
+        for parameter in own_parameters(method, other):
+            parameter.requires_grad = other == phase
+    optimiser.zero_grad()
+    torch.stack(list(method.losses(phase, batch, memo).values())).sum().backward()
+    optimiser.step()
+
+
+def train(method: Lta, batch: Batch, steps: int, *phases: str) -> None:
+    """Steps of `phases` in turn.  Without "net" among them the predictions are fixed, and made once."""
+    optimisers = {phase: method.optimiser(phase) or Adam(own_parameters(method, phase), lr=1e-3) for phase in phases}
+    memo: Memo = {}
+    if "net" not in phases:
+        with torch.no_grad():
+            method.losses("net", batch, memo)
+    for _ in range(steps):
+        for phase in phases:
+            update(method, phase, optimisers[phase], batch, memo)
+
+
+@torch.no_grad()
+def scores(method: Lta, batch: Batch, level: str = "main") -> tuple[Tensor, Tensor]:
+    """The critic's logits of "is target" on both domains' predictions."""
+    outputs = method.forward_both(batch.source.images, batch.target.images)
+    seen = [method.what_the_critic_sees(levels_at(out, batch.source.images.shape[-2:])[level]) for out in outputs]
+    return method.critics[level](seen[0]), method.critics[level](seen[1])
+
+
+adversarial = pytest.mark.parametrize("name", ["lta", "advent"])
+
+
+@adversarial
+def test_critics_alone_learn_to_tell_fixed_predictions_apart(build: Build, batch: Batch, name: str) -> None:
+    method = build(name, critic_lr=1e-3)
+    before = {name: value.clone() for name, value in method.segmenter.state_dict().items()}
+    train(method, batch, 25, "critic")
+    for level in method.critic_levels():
+        source, target = scores(method, batch, level)
+        assert torch.cat([source < 0, target > 0]).double().mean().item() > 0.75
+    assert all(torch.equal(before[name], value) for name, value in method.segmenter.state_dict().items())
+
+
+@adversarial
+def test_target_predictions_learn_to_fool_a_critic_that_stands_still(build: Build, batch: Batch, name: str) -> None:
+    before, after = {}, {}
+    for weight in (1.0, NOTHING):
+        method = build(name, critic_lr=1e-3, weight=weight, two_levels=False)
+        train(method, batch, 25, "critic")
+        before[weight] = fooling_loss(scores(method, batch)[1]).item()
+        train(method, batch, 8, "net")
+        after[weight] = fooling_loss(scores(method, batch)[1]).item()
+    assert before[1.0] == before[NOTHING]
+    assert after[1.0] < before[1.0]
+    assert after[1.0] < 0.5 * after[NOTHING]
+
+
+@adversarial
+def test_with_fooling_the_critic_can_tell_less_than_without(build: Build, batch: Batch, name: str) -> None:
+    gaps = {}
+    for weight in (1.0, NOTHING):
+        method = build(name, critic_lr=1e-3, weight=weight, two_levels=False)
+        train(method, batch, 20, "net", "critic")
+        source, target = scores(method, batch)
+        gaps[weight] = (target.mean() - source.mean()).item()
+    assert gaps[1.0] < 0.5 * gaps[NOTHING]
+
+
+def test_minent_makes_target_predictions_surer(build: Build, batch: Batch) -> None:
+    entropies = {}
+    for weight in (1.0, NOTHING):
+        method = build("advent", objective="entropy", weight=weight, two_levels=False)
+        train(method, batch, 10, "net")
+        with torch.no_grad():
+            entropies[weight] = mean_entropy(method.segmenter(batch.target.images).logits).item()
+    assert entropies[1.0] < 0.9 * entropies[NOTHING]
+
+
+def test_the_second_level_is_a_classifier_of_its_own(build: Build, batch: Batch) -> None:
+    output = build("lta").segmenter(batch.target.images)
+    assert output.aux["logits"].shape == output.logits.shape
+    assert not torch.allclose(output.aux["logits"], output.logits)
+
+
+def test_a_switched_off_part_does_not_exist(build: Build) -> None:
+    assert set(build("lta").critics) == {"main", "aux"}
+    assert set(build("lta", two_levels=False).critics) == {"main"}
+    assert set(build("lta", weight_aux=0).critics) == {"main"}
+    for method in (build("advent", objective="entropy"), build("lta", weight=0, two_levels=False)):
+        assert not hasattr(method, "critics")
+        assert [stage.phases for stage in method.stages()] == [("net",)]
+    assert build("lta").stages()[0].phases == ("net", "critic")
+
+
+def test_losses_are_the_recipes(build: Build, batch: Batch) -> None:
+    """Names and weights of L_G and L_D: with a critic that says 0 (one half) every BCE is log 2."""
+    for name in ("lta", "advent"):
+        method = build(name)
+        for critic in method.critics.values():
+            torch.nn.init.zeros_(critic.layers[-1].weight)
+            torch.nn.init.zeros_(critic.layers[-1].bias)
+        memo: Memo = {}
+        terms = method.losses("net", batch, memo)
+        assert set(terms) == {
+            "segmentation_source", "segmentation_source_aux", "classification_source", "classification_target",
+            "adversarial_main", "adversarial_aux",
+        }  # fmt: skip
+        log2 = torch.tensor(2.0).log().item()
+        assert terms["adversarial_main"].item() == pytest.approx(0.001 * log2)
+        assert terms["adversarial_aux"].item() == pytest.approx(0.0002 * log2)
+        critic_terms = method.losses("critic", batch, memo)
+        assert {name: value.item() for name, value in critic_terms.items()} == pytest.approx(
+            {"critic_main": log2, "critic_aux": log2}
+        )
+        assert not any(part.requires_grad for maps in memo.values() for part in maps)
+
+
+def test_advent_shows_its_critics_self_information_and_lta_probabilities(build: Build) -> None:
+    logits = torch.zeros(1, 2, 2, 2)
+    assert build("lta").what_the_critic_sees(logits).unique().tolist() == pytest.approx([0.5])
+    logits[:, 0] = 1e4
+    assert build("lta").what_the_critic_sees(logits)[:, 0].unique().tolist() == [1.0]
+    assert build("advent").what_the_critic_sees(logits).abs().max().item() == 0
