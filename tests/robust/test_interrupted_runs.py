@@ -98,6 +98,10 @@ def test_a_finished_run_is_not_measured_again(make_experiment: Any, tmp_path: Pa
     experiment = make_experiment("tagged", "source_only", epochs=1, steps_per_epoch=2)
     first = engine.train(experiment, tmp_path / "run")
     assert engine.train(experiment, tmp_path / "run", resume=True) == first
+    (tmp_path / "run" / "results.json").write_text("{half a file")
+    again = engine.train(experiment, tmp_path / "run", resume=True)
+    assert first is not None and again is not None
+    assert again["miou"] == first["miou"]
 
 
 def test_a_run_does_not_go_on_with_other_images(make_experiment: Any, worlds: dict[str, Path], tmp_path: Path) -> None:

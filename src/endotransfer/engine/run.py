@@ -73,9 +73,9 @@ def train(
     try:
         if resume:
             _restore(trainer, run, console)
-            if trainer.step == trainer.steps and run.results.exists():
+            if trainer.step == trainer.steps and (results := _written_results(run)):
                 console.print(f"{run.path} is finished already; these are its results.", markup=False, soft_wrap=True)
-                return json.loads(run.results.read_text())
+                return results
         began, first = time.perf_counter(), trainer.step
         trainer.fit()
         cost = _cost(trainer, first, time.perf_counter() - began, experiment.training)
@@ -130,6 +130,14 @@ def _restore(trainer: Trainer, run: RunFolder, console: Console) -> None:
     for warning in warnings:
         console.print(f"warning: {warning}", markup=False, soft_wrap=True)
     trainer.restore(checkpoint)
+
+
+def _written_results(run: RunFolder) -> dict[str, Any] | None:
+    """What results.json holds; None where there is none that can be read, so that the model is measured again."""
+    try:
+        return json.loads(run.results.read_text())
+    except (OSError, ValueError):
+        return None
 
 
 def _cost(trainer: Trainer, first: int, seconds: float, training: TrainingConfig) -> dict[str, Any]:

@@ -16,12 +16,13 @@ from torch.optim import Adam, Optimizer
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
 from endotransfer.config import Strict
 from endotransfer.methods.base import Memo, Method, Stage
+from endotransfer.methods.terms import source_terms, target_tag_term
 from endotransfer.models.discriminator import Discriminator
 from endotransfer.models.segmenter import Segmenter
 from endotransfer.transfer.adversarial import critic_loss, fooling_loss
 from endotransfer.transfer.centroids import Centroids, alignment, class_sums, labels_at
 from endotransfer.transfer.labelling import TargetSet, label_target_set
-from endotransfer.transfer.losses import classification, segmentation
+from endotransfer.transfer.losses import segmentation
 from endotransfer.transfer.portion import portion
 from endotransfer.transfer.tags import tag_loss
 from endotransfer.transfer.teacher import MeanTeacher
@@ -129,11 +130,11 @@ class SemanticTransfer(Method):
         assert source is not None
         if target is None:  # warm-up
             output = self.segmenter(source.images, domain="source")
-            return self._source_terms(source, output, output.at(source.images.shape[-2:]))
+            return source_terms(source, output, reduction=self.config.reduction)
         source_output, target_output = self.forward_both(source.images, target.images)
         source_logits = source_output.at(source.images.shape[-2:])
         target_logits = target_output.at(target.images.shape[-2:])
-        terms = self._source_terms(source, source_output, source_logits)
+        terms = source_terms(source, source_output, source_logits, self.config.reduction)
         terms |= self._target_terms(target, target_output, target_logits)
         if self.config.eta:
             memo["source"] = source_logits.detach().softmax(1)
@@ -157,23 +158,14 @@ class SemanticTransfer(Method):
     def _predict(self, images: Tensor) -> SegOutput:
         return self.predictor()(images, domain="target")
 
-    def _source_terms(self, source: SourceBatch, output: SegOutput, logits: Tensor) -> dict[str, Tensor]:
-        """The source halves of Eqs. 2 and 3."""
-        labelled = logits[: len(source.masks)]
-        terms = {"segmentation_source": segmentation(labelled, source.masks, self.config.reduction)}
-        if output.tag_logits is not None and source.tags is not None:
-            terms["classification_source"] = classification(output.tag_logits, source.tags)
-        return terms
-
     def _target_terms(self, target: TargetBatch, output: SegOutput, logits: Tensor) -> dict[str, Tensor]:
         """The target halves of Eqs. 2 and 3, and the tag loss on what carries no pseudo-label."""
         terms = {}
         if target.stored is not None:
             terms["segmentation_target"] = segmentation(logits, target.stored, self.config.reduction)
-        if output.tag_logits is not None and target.tags is not None:
-            terms["classification_target"] = classification(output.tag_logits, target.tags)
-            if self.config.tag_weight:
-                terms["tags"] = self.config.tag_weight * tag_loss(logits, target.tags, target.stored)
+        terms |= target_tag_term(target, output)
+        if self.config.tag_weight and target.tags is not None:
+            terms["tags"] = self.config.tag_weight * tag_loss(logits, target.tags, target.stored)
         return terms
 
     def _alignment(

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from endotransfer.batch import Batch
 from endotransfer.methods.base import Memo, Method, Needs
-from endotransfer.transfer.losses import classification, segmentation
+from endotransfer.methods.terms import source_terms
 
 
 class SourceOnly(Method):
@@ -19,9 +19,4 @@ class SourceOnly(Method):
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         source = batch.source
         assert source is not None
-        output = self.segmenter(source.images, domain=self.predict_as)
-        labelled = output.at(source.images.shape[-2:])[: len(source.masks)]
-        terms = {"segmentation_source": segmentation(labelled, source.masks)}
-        if output.tag_logits is not None and source.tags is not None:
-            terms["classification_source"] = classification(output.tag_logits, source.tags)
-        return terms
+        return source_terms(source, self.segmenter(source.images, domain=self.predict_as))
