@@ -11,6 +11,7 @@ import torch
 from endotransfer.config import Experiment
 from endotransfer.data.phantom import write_phantom
 from endotransfer.experiment_file import experiment_from
+from endotransfer.methods import METHODS
 
 WORLDS = {"tagged": "lesion", "untagged": "five_class"}
 SIZE = 32
@@ -43,6 +44,7 @@ def make_experiment(worlds: dict[str, Path]) -> MakeExperiment:
         world: str, method: str, preset: str | None = None, *, data: Path | None = None, **training: Any
     ) -> Experiment:
         folder = data or worlds[world]
+        norm = "batch" if METHODS.get(method).needs.live_statistics else "group"
         settings = {"epochs": 3, "steps_per_epoch": 3, "batch_source": 4, "batch_target": 4, "lr": 1e-3}
         settings |= {"workers": 0, "tensorboard": False, "log_every": 1, "accelerator": "cpu", **training}
         return experiment_from(
@@ -54,7 +56,7 @@ def make_experiment(worlds: dict[str, Path]) -> MakeExperiment:
                     "tags": world == "tagged",
                 },
                 "model": {
-                    "backbone": "test_resnet", "pretrained": False, "norm": "group", "multi_grid": None,
+                    "backbone": "test_resnet", "pretrained": False, "norm": norm, "multi_grid": None,
                     "aspp_rates": [1, 2, 3], "aspp_channels": 16, "dropout": 0.1,
                 },
                 "method": {"name": method} | ({"preset": preset} if preset else {}),

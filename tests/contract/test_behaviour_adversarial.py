@@ -5,18 +5,15 @@ from typing import Any
 
 import pytest
 import torch
-from rich.console import Console
-from torch import Tensor, nn
-from torch.optim import Adam, Optimizer
+from torch import Tensor
 
 from endotransfer.batch import Batch
-from endotransfer.data.streams import to_device
-from endotransfer.engine.feeding import prepare_feeding
-from endotransfer.engine.material import gather
-from endotransfer.methods.base import METHODS, Memo, World
+from endotransfer.methods.base import Memo
 from endotransfer.methods.lta import Lta, levels_at
 from endotransfer.transfer.adversarial import fooling_loss
 from endotransfer.transfer.entropy import mean_entropy
+from tests.contract.behaviour import build as build_method
+from tests.contract.behaviour import one_batch, train
 
 NOTHING = 1e-12  # a weight with which the term is there and cannot be felt
 Build = Callable[..., Lta]
@@ -25,11 +22,7 @@ Build = Callable[..., Lta]
 @pytest.fixture(scope="module")
 def batch(make_experiment: Any) -> Batch:
     """One batch of the tagged world, which every step here is trained on."""
-    experiment = make_experiment("tagged", "lta")
-    material = gather(experiment.data, Lta.needs)
-    feeding = prepare_feeding(experiment, material, Lta.needs, lambda *_: None, 0, 1, Console(quiet=True))
-    (only,) = feeding.feed.batches(0, 1, round=None)
-    return to_device(only, torch.device("cpu"), torch.float32)
+    return one_batch(make_experiment, "lta")
 
 
 @pytest.fixture
@@ -37,40 +30,11 @@ def build(make_experiment: Any) -> Build:
     """`build("lta", weight=1.0)`: a fresh method, the same weights for the same settings."""
 
     def make(name: str, **settings: Any) -> Lta:
-        torch.manual_seed(0)
-        cls = METHODS.get(name)
-        model = make_experiment("tagged", name).model.model_copy(update={"dropout": 0.0})
-        method = cls(World(2, True, model, epochs=1), cls.Config(**settings))
+        method = build_method(make_experiment, name, **settings)
         assert isinstance(method, Lta)
         return method
 
     return make
-
-
-def own_parameters(method: Lta, phase: str) -> list[nn.Parameter]:
-    return [parameter for name in method.phases[phase] for parameter in method.get_submodule(name).parameters()]
-
-
-def update(method: Lta, phase: str, optimiser: Optimizer, batch: Batch, memo: Memo) -> None:
-    """The engine's phase in miniature: only the phase's own weights get a gradient."""
-    for other in method.phases:
-        for parameter in own_parameters(method, other):
-            parameter.requires_grad = other == phase
-    optimiser.zero_grad()
-    torch.stack(list(method.losses(phase, batch, memo).values())).sum().backward()
-    optimiser.step()
-
-
-def train(method: Lta, batch: Batch, steps: int, *phases: str) -> None:
-    """Steps of `phases` in turn.  Without "net" among them the predictions are fixed, and made once."""
-    optimisers = {phase: method.optimiser(phase) or Adam(own_parameters(method, phase), lr=1e-3) for phase in phases}
-    memo: Memo = {}
-    if "net" not in phases:
-        with torch.no_grad():
-            method.losses("net", batch, memo)
-    for _ in range(steps):
-        for phase in phases:
-            update(method, phase, optimisers[phase], batch, memo)
 
 
 @torch.no_grad()

@@ -23,6 +23,7 @@ MOST_WORKERS = 8  # more loader processes than this only wait for each other
 @dataclass(frozen=True)
 class Feeding:
     feed: Feed
+    masked: DecodedImages  # of the source; what statistics before training are made of
     pass_set: PassSet | None
     steps_per_epoch: int
     notes: Counter[str]  # what was converted while reading, and how often
@@ -78,7 +79,7 @@ def prepare_feeding(
         material.source_images / (training.batch_source * training.accumulate)
     )
     notes = sum((images.notes for images in (masked, tagged, target) if images), Counter[str]())
-    return Feeding(feed, pass_set, steps, notes)
+    return Feeding(feed, masked, pass_set, steps, notes)
 
 
 def masked_share(batch: int, share: float, tag_only: bool) -> int:

@@ -26,8 +26,12 @@ def evaluate(
     split: str | None = None,
     out: Path | None = None,
     device: str | None = None,
+    pranet: bool = False,
 ) -> dict[str, Any]:
-    """Measure the model of `run` on the images of `folders`: their split `test` where they have one, unless asked."""
+    """Measure the model of `run` on the images of `folders`: their split `test` where they have one, unless asked.
+
+    `pranet` adds the figures of the PraNet protocol under that key.
+    """
     if out is not None and out.exists():
         raise ConfigError(f"{out} exists already; choose another --out.")
     where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
@@ -41,7 +45,9 @@ def evaluate(
             "evaluate it on data with its own classes."
         )
     lesions = model.info["tags"] or domain.classes.binary
-    scores, evidence = evaluate_samples(model, domain.samples, domain.classes, model.shape, where, lesions=lesions)
+    scores, evidence = evaluate_samples(
+        model, domain.samples, domain.classes, model.shape, where, lesions=lesions, pranet=pranet
+    )
     results = head_of(model.info["method"], model.info.get("seed", 0), theirs) | scores.summary() | evidence
     if out is not None:
         write_atomically(out, json.dumps(results, indent=2), ConfigError)
@@ -71,7 +77,7 @@ def finish(
         predict, material.test, material.test_classes, experiment.data.shape, device,
         batch=experiment.evaluation.batch, dtype=next(predictor.parameters()).dtype,
         student=predict_as_student if predictor is not student else None,
-        lesions=material.tags or material.classes.binary,
+        lesions=material.tags or material.classes.binary, pranet=experiment.evaluation.pranet,
     )  # fmt: skip
     results = head_of(experiment.method, experiment.seed, material.classes.names)
     results |= {"name": experiment.name, **scores.summary(experiment.evaluation.resamples), **evidence, "cost": cost}
@@ -89,9 +95,11 @@ def finish(
 
 def head_of(settings: dict[str, Any], seed: int, classes: Sequence[str]) -> dict[str, Any]:
     """What a row of a table is about."""
+    variant = {"variant": settings["variant"]} if settings.get("variant") else {}
     return {
         "method": settings["name"],
         "preset": settings.get("preset", "default"),
+        **variant,
         "seed": seed,
         "classes": list(classes),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),

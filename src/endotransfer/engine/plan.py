@@ -25,11 +25,12 @@ class Epoch:
 
 
 def lay_out(stages: list[Stage], steps_per_epoch: int) -> list[Epoch]:
-    """Stages one after the other, `steps_per_epoch` steps to each of their epochs."""
+    """Stages one after the other, `steps_per_epoch` steps to an epoch; a single step where nothing is trained."""
     epochs: list[Epoch] = []
+    first = 0
     for stage in stages:
+        steps = steps_per_epoch if stage.phases else 1  # one: a place in the checkpoint for what the pass did
         for stage_epoch in range(stage.epochs):
-            index = len(epochs)
-            first = index * steps_per_epoch
-            epochs.append(Epoch(index, stage, stage_epoch, first, first + steps_per_epoch))
+            epochs.append(Epoch(len(epochs), stage, stage_epoch, first, first + steps))
+            first += steps
     return epochs

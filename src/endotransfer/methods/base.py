@@ -4,15 +4,16 @@ A method is one file in this folder: subclass `Method`, give it a `name`, a `sum
 Subclassing registers it; `endotransfer methods` lists it and the contract tests run it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import torch
 from pydantic import ValidationError
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from endotransfer.batch import Batch, SegOutput
+from endotransfer.batch import Batch, SegOutput, SourceBatch
 from endotransfer.config import ModelConfig, Strict
 from endotransfer.errors import ConfigError
 from endotransfer.experiment_file import explain
@@ -36,7 +37,10 @@ class World:
 
 @dataclass(frozen=True)
 class Stage:
-    """A stretch of training.  The checkpoint knows the stage by its name."""
+    """A stretch of training.  The checkpoint knows the stage by its name.
+
+    A stage without phases trains nothing (AdaBN re-estimates statistics in its target pass); it takes a single step.
+    """
 
     name: str
     epochs: int
@@ -68,6 +72,12 @@ class Needs:
     superpixels: bool = False  # in training batches; a target pass can always ask for them
 
 
+class SourceSet(Protocol):
+    """The source images that carry masks, whole and unaugmented, in small batches; every process sees all of them."""
+
+    def __iter__(self) -> Iterator[SourceBatch]: ...
+
+
 Memo = dict[str, Any]  # one step's outputs, so that a later phase needs no second forward
 
 
@@ -77,6 +87,7 @@ class Method(nn.Module):
     name: ClassVar[str]
     summary: ClassVar[str]  # one line for `endotransfer methods`
     presets: ClassVar[dict[str, dict[str, Any]]] = {"default": {}}  # first: what you get without asking
+    variants: ClassVar[dict[str, dict[str, Any]]] = {}  # rows of an ablation: values laid over a preset's
     needs: ClassVar[Needs] = Needs()
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",)}  # phase -> the networks it trains
     predict_as: ClassVar[str] = "target"  # whose statistics prediction uses, where normalisation keeps two sets
@@ -107,6 +118,12 @@ class Method(nn.Module):
 
     def stages(self) -> list[Stage]:
         return [Stage("train", self.world.epochs, phases=tuple(self.phases), target=self.needs.target)]
+
+    def prepare(self, source: SourceSet, target: TargetSet | None) -> None:
+        """Statistics of the data before the first step, to be kept in buffers: a resumed run does not come here again.
+
+        `target` holds this process's share of the images; sums over it go through `sum_over_processes`.
+        """
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         """The weighted terms of this phase's objective, by name; the engine minimises their sum."""
@@ -161,18 +178,27 @@ def split_output(output: SegOutput, first: int) -> tuple[SegOutput, SegOutput]:
 
 
 def method_config(settings: dict[str, Any]) -> tuple[type[Method], str, Any]:
-    """`{name, preset, field: value...}` of an experiment -> the class, the preset's name and its validated config."""
+    """`{name, preset, variant, field: value...}` of an experiment -> the class, the preset's name, its checked config.
+
+    A variant is laid over the preset, and fields over both.
+    """
     fields = dict(settings)
     cls = METHODS.get(fields.pop("name", None))
     preset = fields.pop("preset", None)
-    if preset is None:
-        preset = next(iter(cls.presets))
-    if not isinstance(preset, str) or preset not in cls.presets:
-        raise ConfigError(f"method {cls.name} has no preset '{preset}'; it has {', '.join(cls.presets)}.")
+    preset = next(iter(cls.presets)) if preset is None else preset
+    variant = fields.pop("variant", None)
+    values = _named("preset", preset, cls.presets, cls)
+    values |= {} if variant is None else _named("variant", variant, cls.variants, cls)
     try:
-        return cls, preset, cls.Config.model_validate({**cls.presets[preset], **fields})
+        return cls, preset, cls.Config.model_validate(values | fields)
     except ValidationError as reason:
         raise ConfigError(f"method {cls.name}: {'; '.join(explain(reason, cls.Config))}") from None
+
+
+def _named(kind: str, name: object, known: dict[str, dict[str, Any]], cls: type[Method]) -> dict[str, Any]:
+    if not isinstance(name, str) or name not in known:
+        raise ConfigError(f"method {cls.name} has no {kind} '{name}'; it has {', '.join(known) or 'none'}.")
+    return dict(known[name])
 
 
 def check_needs(cls: type[Method], model: ModelConfig) -> None:

@@ -76,6 +76,18 @@ class SemanticTransfer(Method):
         },
         "paper": {},
     }
+    # Table 2 and the lower halves of Tables 3 and 4; each switches off what its name does not list.
+    variants: ClassVar[dict[str, dict[str, Any]]] = {
+        "BL": {"eta": 0.0, "mu": 0.0, "pseudo_labels": False},  # and, with tags, S1 on those of the target
+        "BL+AL": {"mu": 0.0, "pseudo_labels": False},
+        "BL+AL+PL": {"mu": 0.0},
+        "BL+AL+SRT": {"pseudo_labels": False},
+        "BL+PL+SRT": {"eta": 0.0},
+        "Ours": {},
+        "Ours-woPL": {"pseudo_labels": False},  # the same system as BL+AL+SRT
+        "Ours-woCB": {"class_balance": False},
+        "Ours-woSP": {"voting": "none"},
+    }
     Config: ClassVar[type[Strict]] = SemanticTransferConfig
     config: SemanticTransferConfig
     critic: Discriminator

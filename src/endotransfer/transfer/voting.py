@@ -4,6 +4,7 @@ A value of `classes` or more (IGNORE among them) is no label: it does not vote, 
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from torch.nn.functional import pad
 
 from endotransfer.batch import IGNORE
 
-MANY = 4  # classes from which one sort is cheaper than a count for each
 NEIGHBOURS = [(x, y) for x in range(3) for y in range(3) if (x, y) != (1, 1)]
 # Batcher's network for eight values: swapping these pairs in turn, where out of order, sorts them.
 SORTING_NETWORK = [
@@ -48,7 +48,7 @@ def vote_synchronously(labels: Tensor, superpixels: Tensor, classes: int, iterat
     No direction is preferred, all pixels are done at once, and `iterations` lets labels flow further.
     """
     # PAPER: Algorithm 2 writes in place, so that labels flow to the right and down (`vote_in_place`).
-    if labels.is_cuda:  # pragma: needs cuda
+    if labels.is_cuda and find_spec("triton"):  # pragma: needs cuda
         return _vote_on_gpu(labels, superpixels, classes, iterations)
     state = labels.to(torch.uint8) | _ones_where(labels >= classes)
     foreign = _ones_where_foreign(superpixels.int())
@@ -60,18 +60,12 @@ def vote_synchronously(labels: Tensor, superpixels: Tensor, classes: int, iterat
 
 
 def _vote_on_gpu(labels: Tensor, superpixels: Tensor, classes: int, iterations: int) -> Tensor:  # pragma: needs cuda
-    """The same in few launches, which are what a GPU waits for: a count for each of a few classes, else one sort."""
-    state = torch.where(labels < classes, labels, IGNORE).to(torch.uint8)
-    foreign = torch.stack(_neighbours(superpixels.int(), -1)) != superpixels
+    """One launch an iteration: a GPU waits for launches, not for the few comparisons of a pixel."""
+    from endotransfer.transfer.voting_kernel import vote_once
+
+    state = labels
     for _ in range(iterations):
-        votes = torch.stack(_neighbours(state, IGNORE)).masked_fill_(foreign, IGNORE)
-        empty = state == IGNORE
-        if classes > MANY:
-            ordered = votes.sort(0).values  # five equal ones fill the fourth place and stand four places apart
-            state = torch.where((ordered[:4] == ordered[4:]).any(0) & empty, ordered[3], state)
-            continue
-        for label in range(classes):
-            state = state.masked_fill(((votes == label).sum(0) > 4) & empty, label)
+        state = vote_once(state, superpixels, classes)
     return state.to(labels.dtype)
 
 

@@ -55,6 +55,23 @@ def test_results_equal_those_of_the_cpu(batch):
     assert torch.equal(*filled)
 
 
+@pytest.mark.parametrize("classes", [1, 2, 5, 19])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int64])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 7, 5), (2, 33, 64)])
+def test_the_vote_in_one_launch_equals_that_of_the_cpu(classes, dtype, shape):
+    generator = torch.Generator().manual_seed(classes)
+    for _ in range(20):
+        labels = torch.randint(0, classes + 2, shape, generator=generator)
+        labels = torch.where(labels >= classes, 255, labels).to(dtype)
+        superpixels = torch.randint(0, 2, shape, generator=generator) * torch.randint(0, 2, (), generator=generator)
+        here, there = (
+            vote_synchronously(a, b, classes, 2)
+            for a, b in ((labels, superpixels), (labels.cuda(), superpixels.cuda()))
+        )
+        assert there.dtype == dtype
+        assert torch.equal(here, there.cpu())
+
+
 def test_counting_thresholds_and_assignment_equal_those_of_the_cpu(batch):
     states = [ThresholdState(2, device=device) for device in ("cpu", "cuda")]
     for state, device in zip(states, ("cpu", "cuda"), strict=True):

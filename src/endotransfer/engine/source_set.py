@@ -1,0 +1,33 @@
+"""The labelled source as `prepare` sees it: whole, unaugmented, on the device, the same in every process."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from endotransfer.batch import SourceBatch
+from endotransfer.data.decoded import DecodedImages
+from endotransfer.data.streams import to_device
+
+
+@dataclass
+class WholeSource:
+    images: DecodedImages
+    batch: int
+    tags: bool
+    device: torch.device
+    dtype: torch.dtype
+
+    def __iter__(self) -> Iterator[SourceBatch]:
+        for first in range(0, len(self.images), self.batch):
+            yield to_device(
+                self._read(range(first, min(first + self.batch, len(self.images)))), self.device, self.dtype
+            )
+
+    def _read(self, indices: range) -> SourceBatch:
+        pictures = [self.images[index] for index in indices]
+        samples = [self.images.samples[index] for index in indices]
+        masks = [picture.mask for picture in pictures if picture.mask is not None]
+        tags = torch.tensor([sample.tag for sample in samples]) if self.tags else None
+        images = torch.stack([picture.image for picture in pictures])
+        return SourceBatch(images, torch.stack(masks), tags, [sample.key for sample in samples])

@@ -1,0 +1,59 @@
+"""What the behaviour tests share: one batch of a tiny world, a fresh method, and the engine's phases in miniature."""
+
+from typing import Any
+
+import torch
+from rich.console import Console
+from torch import nn
+from torch.optim import Adam, Optimizer
+
+from endotransfer.batch import Batch
+from endotransfer.data.streams import to_device
+from endotransfer.engine.feeding import prepare_feeding
+from endotransfer.engine.material import gather
+from endotransfer.methods.base import METHODS, Memo, Method, World
+
+
+def one_batch(make_experiment: Any, name: str, world: str = "tagged") -> Batch:
+    """The first batch that method `name` would train on."""
+    experiment = make_experiment(world, name)
+    needs = METHODS.get(name).needs
+    material = gather(experiment.data, needs)
+    feeding = prepare_feeding(experiment, material, needs, lambda *_: None, 0, 1, Console(quiet=True))
+    (only,) = feeding.feed.batches(0, 1, round=None)
+    return to_device(only, torch.device("cpu"), torch.float32)
+
+
+def build(make_experiment: Any, name: str, world: str = "tagged", **settings: Any) -> Method:
+    """A fresh method without dropout: the same weights for the same settings."""
+    torch.manual_seed(0)
+    cls = METHODS.get(name)
+    model = make_experiment(world, name).model.model_copy(update={"dropout": 0.0})
+    return cls(World(2 if world == "tagged" else 5, world == "tagged", model, epochs=1), cls.Config(**settings))
+
+
+def own_parameters(method: Method, phase: str) -> list[nn.Parameter]:
+    return [parameter for name in method.phases[phase] for parameter in method.get_submodule(name).parameters()]
+
+
+def update(method: Method, phase: str, optimiser: Optimizer, batch: Batch, memo: Memo) -> None:
+    """The engine's phase in miniature: only the phase's own weights get a gradient."""
+    for other in method.phases:
+        for parameter in own_parameters(method, other):
+            parameter.requires_grad = other == phase
+    optimiser.zero_grad()
+    torch.stack(list(method.losses(phase, batch, memo).values())).sum().backward()
+    optimiser.step()
+
+
+def train(method: Method, batch: Batch, steps: int, *phases: str, lr: float = 1e-3) -> None:
+    """Steps of `phases` in turn.  Without the first phase among them what it puts into the memo is made once."""
+    optimisers = {phase: method.optimiser(phase) or Adam(own_parameters(method, phase), lr=lr) for phase in phases}
+    memo: Memo = {}
+    first = next(iter(method.phases))
+    if first not in phases:
+        with torch.no_grad():
+            method.losses(first, batch, memo)
+    for _ in range(steps):
+        for phase in phases:
+            update(method, phase, optimisers[phase], batch, memo)

@@ -1,0 +1,144 @@
+"""What a method may ask of the engine beyond a loss: statistics before training, and a stage that trains nothing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import torch
+from torch import Tensor
+
+from endotransfer.batch import Batch, PassBatch
+from endotransfer.engine import run as engine
+from endotransfer.engine.checkpoint import load_latest
+from endotransfer.engine.plan import lay_out
+from endotransfer.engine.trainer import Trainer
+from endotransfer.errors import ConfigError
+from endotransfer.methods.base import METHODS, Memo, Method, SourceSet, Stage, method_config
+from endotransfer.methods.terms import source_terms
+from endotransfer.transfer.labelling import TargetSet
+
+
+class Counting(Method):
+    """Counts what `prepare` and a last, lossless pass were shown."""
+
+    summary = "for this test"
+    calls: ClassVar[list[str]] = []
+
+    def __init__(self, world: Any, config: Any) -> None:
+        super().__init__(world, config)
+        for name in ("lesion_pixels", "source_images", "target_images", "last_images"):
+            self.register_buffer(name, torch.zeros((), dtype=torch.int64))
+
+    def prepare(self, source: SourceSet, target: TargetSet | None) -> None:
+        self.calls.append("prepare")
+        assert target is not None and not self.training and not torch.is_grad_enabled()
+        for batch in source:
+            assert len(batch.masks) == len(batch.images) == len(batch.keys)
+            assert batch.images.max() <= 1
+            self.source_images += len(batch.images)
+            self.lesion_pixels += (batch.masks == 1).sum()
+        self.target_images += images_in(target)
+
+    def stages(self) -> list[Stage]:
+        return [
+            Stage("train", self.world.epochs, target=False),
+            Stage("count", 1, phases=(), target=False, target_pass=True),
+        ]
+
+    def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
+        assert batch.source is not None
+        return source_terms(batch.source, self.segmenter(batch.source.images))
+
+    def target_pass(self, target: TargetSet) -> dict[str, float]:
+        self.calls.append("pass")
+        self.last_images += images_in(target)
+        return {"seen": float(self.last_images)}
+
+
+def images_in(target: Iterator[PassBatch] | TargetSet) -> int:
+    return sum(len(batch.images) for batch in target)
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The method above, known to the registry for the length of a test, and its record of calls."""
+    monkeypatch.setitem(METHODS._things, "counting", Counting)
+    monkeypatch.setattr(Counting, "name", "counting", raising=False)
+    Counting.calls.clear()
+    yield Counting.calls
+
+
+def final(run: Path) -> dict[str, Tensor]:
+    return load_latest(run / "checkpoints")[0].tensors["weights"]
+
+
+def test_statistics_come_first_and_a_stage_without_loss_last(
+    counting: list[str], make_experiment: Any, tmp_path: Path
+) -> None:
+    engine.train(make_experiment("tagged", "counting", epochs=2), tmp_path / "run")
+    assert counting == ["prepare", "pass"]
+    weights = final(tmp_path / "run")
+    assert weights["source_images"] > 0
+    assert weights["lesion_pixels"] > 0
+    assert weights["target_images"] == weights["last_images"] > 0
+    assert ",pass/seen," in (tmp_path / "run" / "metrics.csv").read_text()
+
+
+def test_a_resumed_run_keeps_its_statistics_and_runs_the_last_stage_once(
+    counting: list[str], make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = make_experiment("tagged", "counting", epochs=2)
+    engine.train(experiment, tmp_path / "straight")
+    counting.clear()
+    with monkeypatch.context() as patch:
+        original = Trainer._save_if_due
+
+        def asked_to_leave(self: Trainer) -> None:
+            self._asked_to_stop = self.step == 6  # all that is trained; the last stage is still to come
+            original(self)
+
+        patch.setattr(Trainer, "_save_if_due", asked_to_leave)
+        assert engine.train(experiment, tmp_path / "run") is None
+    assert counting == ["prepare"]
+    engine.train(experiment, tmp_path / "run", resume=True)
+    assert counting == ["prepare", "pass"]
+    straight, resumed = final(tmp_path / "straight"), final(tmp_path / "run")
+    assert all(torch.equal(straight[name], resumed[name]) for name in straight)
+
+
+def test_a_stage_without_phases_takes_one_step() -> None:
+    plan = lay_out([Stage("a", 2), Stage("b", 1, phases=()), Stage("c", 1)], 5)
+    assert [(epoch.first, epoch.last) for epoch in plan] == [(0, 5), (5, 10), (10, 11), (11, 16)]
+
+
+VARIANTS = METHODS.get("semantic_transfer").variants
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("world", ["tagged", "untagged"])
+def test_a_variant_trains_what_its_name_lists(make_experiment: Any, tmp_path: Path, world: str, variant: str) -> None:
+    experiment = make_experiment(world, "semantic_transfer", "paper", epochs=2, steps_per_epoch=1)
+    experiment = experiment.model_copy(update={"method": {**experiment.method, "variant": variant}})
+    results = engine.train(experiment, tmp_path / "run")
+    assert results is not None and results["variant"] == variant
+    terms = {line.split(",")[3] for line in (tmp_path / "run" / "metrics.csv").read_text().splitlines()}
+    whole = variant.startswith("Ours")
+    assert ("term/adversarial" in terms) == (whole or "AL" in variant)
+    assert ("term/centroids" in terms) == (whole or "SRT" in variant)
+    assert ("term/segmentation_target" in terms) == ((whole and variant != "Ours-woPL") or "PL" in variant.split("+"))
+
+
+def test_a_variant_is_laid_over_its_preset_and_fields_over_both() -> None:
+    settings = {"name": "semantic_transfer", "preset": "robust", "variant": "BL+AL", "eta": 0.5}
+    config = method_config(settings)[2]
+    assert (config.eta, config.mu, config.pseudo_labels, config.teacher_momentum) == (0.5, 0.0, False, 0.99)
+    assert method_config(settings | {"variant": "Ours-woCB"})[2].class_balance is False
+
+
+@pytest.mark.parametrize("variant", ["BL+XX", 3])
+def test_an_unknown_variant_is_refused_with_those_there_are(variant: object) -> None:
+    with pytest.raises(ConfigError, match=r"no variant .*; it has BL, BL\+AL"):
+        method_config({"name": "semantic_transfer", "variant": variant})
+    with pytest.raises(ConfigError, match="it has none"):
+        method_config({"name": "source_only", "variant": "BL"})
