@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from endotransfer import __version__
+from endotransfer.cli_benchmark import add_commands
 from endotransfer.errors import EndotransferError
 
 DISCLAIMER = "Research use only, not a medical device."
@@ -91,12 +92,13 @@ def evaluate(
     folders: Annotated[list[Path], typer.Option("--data", help="A folder of images with masks, or with tags only.")],
     split: Annotated[str | None, typer.Option(help="`test` where there are splits; `all` for everything.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Also write the figures to this JSON file.")] = None,
+    pranet: Annotated[bool, typer.Option("--pranet", help="Add the figures of the PraNet protocol.")] = False,
 ) -> None:
     """Measure a trained model on labelled images; without masks, say what tags alone can tell."""
     from endotransfer.engine.run import evaluate as measure
     from endotransfer.report.tables import print_results
 
-    print_results([measure(run, folders, split=split, out=out)])
+    print_results([measure(run, folders, split=split, out=out, pranet=pranet)])
 
 
 @app.command()
@@ -110,6 +112,24 @@ def predict(
 
     print(DISCLAIMER)
     predict_files(run, inputs, out)
+
+
+add_commands(app)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="A run folder, or the folder of a benchmark, a sweep or a demo.")],
+    out: Annotated[Path | None, typer.Option("--out", help="The page; FOLDER/report/report.html if not given.")] = None,
+    folders: Annotated[
+        list[Path] | None, typer.Option("--data", help="Where a folder of images lies now, if it was moved.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write one self-contained HTML page with tables, curves, predictions and the paper's figures."""
+    from endotransfer.report.html_report import write_report
+
+    print(write_report(folder, out, data=folders or [], force=force))
 
 
 @app.command()

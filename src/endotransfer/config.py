@@ -146,6 +146,7 @@ class EvaluationConfig(Strict):
 
     resamples: int = Field(default=1000, ge=1)  # of the bootstrap
     batch: int = Field(default=16, ge=1, le=LARGEST_BATCH)
+    pranet: bool = False  # also the figures of the PraNet protocol
 
 
 class Experiment(Strict):

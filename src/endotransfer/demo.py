@@ -1,7 +1,6 @@
 """The demo: four systems on the embedded phantom, a table, and pictures.  Also the smallest complete experiment."""
 
 import json
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,10 @@ from typing import Any
 from rich.console import Console
 
 from endotransfer.config import Experiment
-from endotransfer.data.phantom import write_phantom
+from endotransfer.data.phantom.once import draw_once, unfinished_phantom
 from endotransfer.engine.run import train
 from endotransfer.engine.run_folder import RunFolder
-from endotransfer.errors import ConfigError, DataError
+from endotransfer.errors import ConfigError
 from endotransfer.experiment_file import experiment_from
 from endotransfer.files import write_atomically
 
@@ -79,7 +78,10 @@ def run_demo(out: Path, *, seed: int = 0, force: bool = False, console: Console 
         f"{method}-{preset}-seed{seed}": demo_experiment(data, method, preset, seed) for method, preset in SYSTEMS
     }
     _refuse_foreign(out)
-    _draw_phantom(data, console)
+    draw_once(
+        data, images=PHANTOM["images"], seed=PHANTOM["seed"], size=PHANTOM["size"],
+        say=lambda line: console.print(line, markup=False, soft_wrap=True),
+    )  # fmt: skip
     results = [_one(experiment, out / name, console, force=force) for name, experiment in systems.items()]
     print_results(results, console, title=f"The phantom's target, {results[0]['images']} test images, per cent")
     write_atomically(out / "table.md", as_markdown(results), ConfigError)
@@ -97,31 +99,9 @@ def _refuse_foreign(out: Path) -> None:
     """The demo writes table.md and predictions.png, but only into a folder that is new, empty or its own."""
     if out.exists() and not out.is_dir():
         raise ConfigError(f"{out} is a file; give the demo a folder of its own with --out.")
-    own = (out / "phantom").is_dir() or _unfinished(out / "phantom").is_dir()
+    own = (out / "phantom").is_dir() or unfinished_phantom(out / "phantom").is_dir()
     if out.exists() and any(out.iterdir()) and not own:
         raise ConfigError(f"{out} is not empty and holds no demo; choose another --out, nothing is overwritten.")
-
-
-def _draw_phantom(data: Path, console: Console) -> None:
-    """Drawn under another name, then renamed: a kill leaves no half of a phantom that looks like a whole one."""
-    if data.exists():
-        _check_whole(data)
-        return
-    console.print(f"drawing {PHANTOM['images']} images of each domain into {data}", markup=False, soft_wrap=True)
-    unfinished = _unfinished(data)
-    shutil.rmtree(unfinished, ignore_errors=True)
-    write_phantom(unfinished, PHANTOM["images"], PHANTOM["seed"], size=PHANTOM["size"])
-    unfinished.rename(data)
-
-
-def _unfinished(data: Path) -> Path:
-    return data.with_name(f"{data.name}.part")
-
-
-def _check_whole(data: Path) -> None:
-    for domain in ("gastroscopy", "capsule"):
-        if not (data / domain / "labels.csv").exists():
-            raise DataError(f"{data / domain} is not whole; remove {data} and start the demo again.")
 
 
 def _one(experiment: Experiment, out: Path, console: Console, *, force: bool) -> dict[str, Any]:

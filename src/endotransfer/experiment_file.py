@@ -1,5 +1,6 @@
 """Reading an experiment file: overrides, relative paths, and faults in plain words with the nearest right key."""
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,19 @@ from endotransfer.registry import nearest
 
 # The reader raises its own error, ValueError for a date such as 2020-13-01, and RecursionError for `[[[[...`.
 BAD_YAML = (yaml.YAMLError, ValueError, RecursionError)
+# One file serves `train` and `benchmark`: these keys make it a suite, and an experiment has no use for them.
+SUITE_KEYS = ("systems", "seeds", "reference", "table", "phantom")
 
 
 def read_experiment(path: Path | str, overrides: list[str] | None = None) -> Experiment:
     """Read an experiment file; relative paths in it are meant from its own folder.  `overrides`: `a.b=c` each."""
     path = Path(path)
+    raw = overridden(read_mapping(path), overrides)
+    return resolve_paths(experiment_from(raw, str(path)), path.resolve().parent)
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """What a YAML file holds, which must be a mapping."""
     try:
         raw = yaml.safe_load(path.read_text())
     except FileNotFoundError:
@@ -27,13 +36,23 @@ def read_experiment(path: Path | str, overrides: list[str] | None = None) -> Exp
         raise ConfigError(f"{path} is not valid YAML ({_one_line(reason)}); mend that line.") from None
     if not isinstance(raw, dict):
         raise ConfigError(f"{path} holds no experiment: it should be a mapping with at least `data:`.")
+    return raw
+
+
+def overridden(raw: dict[str, Any], overrides: list[str] | None) -> dict[str, Any]:
+    """A copy of `raw` with each `a.b=c` of `overrides` carried out."""
+    changed = deepcopy(raw)
     for override in overrides or []:
-        _override(raw, override)
-    return resolve_paths(experiment_from(raw, str(path)), path.resolve().parent)
+        _override(changed, override)
+    return changed
 
 
 def experiment_from(raw: dict[str, Any], where: str = "experiment") -> Experiment:
     """Validate a mapping; every fault of it in one message of one line each."""
+    if "systems" in raw:  # a suite: its single experiment is what remains
+        if raw.get("phantom") is not None and "source" not in (raw.get("data") or {}):
+            raise ConfigError(f"{where} names no folders: `benchmark` and `sweep` draw a phantom; set data.source.")
+        raw = {key: value for key, value in raw.items() if key not in SUITE_KEYS}
     try:
         return Experiment.model_validate(raw)
     except ValidationError as reason:

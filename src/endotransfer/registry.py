@@ -34,6 +34,9 @@ class Registry(Generic[T]):
             raise ConfigError(f"there is no {self.kind} called '{name}'; {nearest(str(name), list(self._things))}")
         return self._things[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._things
+
     def names(self) -> list[str]:
         return sorted(self._things)
 

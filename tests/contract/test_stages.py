@@ -112,6 +112,18 @@ def test_a_stage_without_phases_takes_one_step() -> None:
     assert [(epoch.first, epoch.last) for epoch in plan] == [(0, 5), (5, 10), (10, 11), (11, 16)]
 
 
+def test_the_learning_rate_does_not_count_stages_that_are_not_its_own() -> None:
+    """Neither one with a schedule of its own, nor one that trains nothing."""
+    stages = [Stage("a", 2, own_schedule=True), Stage("b", 1), Stage("c", 1, phases=()), Stage("d", 2)]
+    plan = lay_out(stages, 5)
+    assert [epoch.scheduled(epoch.first) for epoch in plan if epoch.stage.name == "a"] == [(0, 10), (5, 10)]
+    assert [epoch.scheduled(epoch.first + 1) for epoch in plan if epoch.stage.name in "bd"] == [
+        (1, 15),
+        (6, 15),
+        (11, 15),
+    ]
+
+
 VARIANTS = METHODS.get("semantic_transfer").variants
 
 

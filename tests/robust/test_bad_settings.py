@@ -14,6 +14,7 @@ from rich.console import Console
 
 from endotransfer import demo
 from endotransfer.config import Experiment, ModelConfig
+from endotransfer.data.phantom import once
 from endotransfer.engine.model_folder import load_model, save_model
 from endotransfer.engine.run import train
 from endotransfer.errors import CheckpointError, ConfigError, DataError
@@ -220,17 +221,17 @@ def test_damaged_results_of_a_demo_are_measured_again(
 def test_a_demo_killed_while_drawing_draws_again(
     small_demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = demo.write_phantom
+    original = once.write_phantom
 
     def killed(out: Path, *arguments: Any, **options: Any) -> None:
         original(out, *arguments, **options)
         (out / "capsule" / "labels.csv").unlink()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo, "write_phantom", killed)
+    monkeypatch.setattr(once, "write_phantom", killed)
     with pytest.raises(KeyboardInterrupt):
         demo.run_demo(tmp_path / "out", console=QUIET)
-    monkeypatch.setattr(demo, "write_phantom", original)
+    monkeypatch.setattr(once, "write_phantom", original)
     assert demo.run_demo(tmp_path / "out", console=QUIET)
     assert not (tmp_path / "out" / "phantom.part").exists()
 

@@ -63,6 +63,7 @@ class DecodedImages:
         kept = len(self.samples) if self.cached else 0
         self._images = torch.empty((kept, 3, *size), dtype=torch.uint8)
         self._masks = torch.empty((kept if masks else 0, *size), dtype=torch.uint8)
+        self._on: dict[torch.device, tuple[Tensor, Tensor | None]] = {}
         # Masks are looked at once even if they cannot be kept: faults and conversions show before training.
         if self.cached or masks:
             self._visit_all(threads or os.cpu_count() or 1, progress)
@@ -79,6 +80,13 @@ class DecodedImages:
         if self.cached:
             return Picture(self._images[index], self._masks[index] if self.masks else None)
         return self._decode(index)[0]
+
+    def on(self, device: torch.device) -> tuple[Tensor, Tensor | None]:
+        """All images [N, 3, H, W] and masks [N, H, W] as bytes on `device`, moved once; only where they are cached."""
+        assert self.cached
+        if device not in self._on:
+            self._on[device] = self._images.to(device), self._masks.to(device) if self.masks else None
+        return self._on[device]
 
     def _visit_all(self, threads: int, progress: Progress | None) -> None:
         with ThreadPoolExecutor(threads) as pool:  # decoding and resizing leave Python's lock

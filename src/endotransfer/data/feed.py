@@ -56,6 +56,7 @@ class Feed:
             raise ConfigError("the target stream was opened with masks; target training masks may not be read.")
         shares = {"masked": masked, "tag-only": tag_only, "target": target}
         self.shares = {name: share for name, share in shares.items() if share is not None and share.images > 0}
+        self.tags = tags
         self._plan: list[Step] = []
         self._loader = make_loader(_Parts(self.shares, tags), self._plan, workers)
 
@@ -74,10 +75,7 @@ class Feed:
         One loader iterator for each call, so that nothing is prefetched from beyond `last_step`, where a
         target pass may store new maps.  A second call ends the first.
         """
-        for name, share in self.shares.items():
-            if share.images % world:
-                what = f"{share.images} {name} images in a batch cannot be shared by {world} processes"
-                raise ConfigError(f"{what}; make their number a multiple of {world}.")
+        check_shares(self.shares, world)
         steps = range(first_step, last_step)
         return self._batches([Step(number, rank, world, round, use_target) for number in steps])
 
@@ -90,6 +88,13 @@ class Feed:
     def close(self) -> None:
         """End the loader processes; a later call of `batches` starts new ones."""
         close_loader(self._loader)
+
+
+def check_shares(shares: dict[str, Share], world: int) -> None:
+    for name, share in shares.items():
+        if share.images % world:
+            what = f"{share.images} {name} images in a batch cannot be shared by {world} processes"
+            raise ConfigError(f"{what}; make their number a multiple of {world}.")
 
 
 class _Parts(Dataset[Any]):

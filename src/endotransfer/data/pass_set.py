@@ -39,9 +39,9 @@ class PassSet:
         # Read in every pass: where the images are kept in memory their super-pixels are too, in a third of the room.
         self._regions: dict[str, Tensor] = {}
         self._index = {sample.key: index for index, sample in enumerate(images.samples)}
-        plan = [self.indices[start : start + batch] for start in range(0, len(self.indices), batch)]
+        self.plan = [self.indices[start : start + batch] for start in range(0, len(self.indices), batch)]
         # Where images are in memory already, sending them between processes would cost more than it saves.
-        self._loader = make_loader(_Stacks(images), plan, 0 if images.cached else workers)
+        self._loader = make_loader(_Stacks(images), self.plan, 0 if images.cached else workers)
 
     def __len__(self) -> int:
         """Batches of this process."""
@@ -56,6 +56,10 @@ class PassSet:
     def superpixels(self, keys: Sequence[str]) -> Tensor:
         """int64 [B, H, W] of the images called `keys`."""
         return torch.stack([self._superpixels(key) for key in keys]).long()
+
+    def place_of(self, key: str) -> int:
+        """Where image `key` stands among this process's images."""
+        return self.indices.index(self._index[key])
 
     def _superpixels(self, key: str) -> Tensor:
         if key in self._regions:

@@ -48,7 +48,7 @@ class Stream(Dataset[Item]):
         position, round = entry
         epoch, index = self.order.entry(position)
         sample, picture = self.images.samples[index], self.images[index]
-        image, maps = picture.image, self._stored(sample.key, round)
+        image, maps = picture.image, self.stored(sample.key, round)
         if picture.mask is not None:
             maps["mask"] = picture.mask
         if self.superpixels is not None:
@@ -57,7 +57,8 @@ class Stream(Dataset[Item]):
             image, maps = self.augment(image, maps, augmentation_seed(self.seed, self.name, epoch, sample.key))
         return {"image": image, "tag": sample.tag, "key": sample.key, **maps}
 
-    def _stored(self, key: str, round: int | None) -> dict[str, Tensor]:
+    def stored(self, key: str, round: int | None) -> dict[str, Tensor]:
+        """The map of image `key` that the pass of `round` stored; empty before the first pass."""
         if self.maps is None or round is None:
             return {}
         stored, size = self.maps(round, key), self.images.size

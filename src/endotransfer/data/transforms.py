@@ -29,6 +29,22 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Change:
+    """What one draw of the dice does to one image."""
+
+    window: Window
+    brightness: float
+    contrast: float
+    saturation: float
+    turn: float  # of the hue, an angle
+    sigma: float | None  # of a blur
+
+    @property
+    def recolours(self) -> bool:
+        return (self.brightness, self.contrast, self.saturation, self.turn) != (1, 1, 1, 0)
+
+
+@dataclass(frozen=True)
 class Augment:
     """What may happen to a training image; the fields are those of the experiment's `training.augment`."""
 
@@ -42,15 +58,27 @@ class Augment:
     blur: float = 0.0  # probability of a Gaussian blur
 
     def __call__(self, image: Tensor, maps: dict[str, Tensor], seed: int) -> tuple[Tensor, dict[str, Tensor]]:
-        """`image` uint8 [3, H, W] and `maps` of integers [H, W], changed as `seed` says and in no other way.
+        """`image` uint8 [3, H, W] and `maps` of integers [H, W], changed as `seed` says and in no other way."""
+        change = self.draw(image.shape[-2], image.shape[-1], seed)
+        warped = {name: _warp_map(tensor, change.window, name) for name, tensor in maps.items()}
+        image = _warp(image, change.window, 0, InterpolationMode.BILINEAR)
+        if change.recolours:
+            image = _recoloured(image, change)
+        return image if change.sigma is None else blurred(image, change.sigma), warped
+
+    def draw(self, height: int, width: int, seed: int) -> Change:
+        """What `seed` says happens to an image [3, H, W].
 
         Own random numbers, so that training's global generators stay where they are; and always as many,
         so that switching on colour leaves the geometry as it was.
         """
         dice = Random(seed)
-        window = self._window(image.shape[-2], image.shape[-1], dice)
-        warped = {name: _warp_map(tensor, window, name) for name, tensor in maps.items()}
-        return self._recolour(_warp(image, window, 0, InterpolationMode.BILINEAR), dice), warped
+        window = self._window(height, width, dice)
+        brightness, contrast, saturation, hue = (self.colour * (2 * dice.random() - 1) for _ in range(4))
+        is_blurred, softness = dice.random() < self.blur, dice.random()
+        low, high = BLUR_SIGMA
+        sigma = low + softness * (high - low) if is_blurred else None
+        return Change(window, 1 + brightness, 1 + contrast, 1 + saturation, 2 * pi * HUE_SHARE * hue, sigma)
 
     def _window(self, height: int, width: int, dice: Random) -> Window:
         mirror, upend = dice.random() < 0.5, dice.random() < 0.5
@@ -60,38 +88,41 @@ class Augment:
         top, left = round(dice.random() * (height - tall)), round(dice.random() * (width - wide))
         return Window(top, left, tall, wide, mirror and self.flip_horizontal, upend and self.flip_vertical)
 
-    def _recolour(self, image: Tensor, dice: Random) -> Tensor:
-        brightness, contrast, saturation, hue = (2 * dice.random() - 1 for _ in range(4))
-        blurred, softness = dice.random() < self.blur, dice.random()
-        if self.colour > 0:
-            strengths = (1 + self.colour * shift for shift in (brightness, contrast, saturation))
-            image = _recoloured(image, *strengths, turn=2 * pi * HUE_SHARE * self.colour * hue)
-        if blurred:
-            low, high = BLUR_SIGMA
-            sigma = low + softness * (high - low)
-            radius = min(ceil(3 * sigma), min(image.shape[-2:]) - 1)
-            image = F.gaussian_blur(image, kernel_size=[2 * radius + 1] * 2, sigma=[sigma] * 2)
-        return image
+
+def blurred(image: Tensor, sigma: float) -> Tensor:
+    """A Gaussian blur of [3, H, W]."""
+    radius = min(ceil(3 * sigma), min(image.shape[-2:]) - 1)
+    return F.gaussian_blur(image, kernel_size=[2 * radius + 1] * 2, sigma=[sigma] * 2)
 
 
 GREY = torch.tensor([0.299, 0.587, 0.114])  # how bright each colour looks
 CHROMA = torch.tensor([[0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])  # the two axes of colour beside brightness
 
 
-def _recoloured(image: Tensor, brightness: float, contrast: float, saturation: float, *, turn: float) -> Tensor:
-    """uint8 [3, H, W] with its colours changed by ONE matrix: `turn` is the angle of the hue's rotation.
+def colour_matrix(change: Change) -> Tensor:
+    """Brightness, contrast, saturation and hue as ONE matrix [3, 3] on colours.
 
     torchvision has these changes one by one, its hue by way of HSV; together they take ten times as long, and colour
     was what kept a GPU waiting.  Changes of saturation and hue leave greys as they are, so all four are one matrix
-    and one offset: the contrast's, around the image's mean grey.
+    and one offset (`contrast_offset`), around the image's mean grey.
     """
     to_chroma = torch.cat([GREY[None], CHROMA])
+    turn = change.turn
     rotation = torch.tensor([[1, 0, 0], [0, cos(turn), -sin(turn)], [0, sin(turn), cos(turn)]])
-    rotation[1:] *= saturation
-    matrix = brightness * contrast * torch.linalg.inv(to_chroma) @ rotation @ to_chroma
+    rotation[1:] *= change.saturation
+    return change.brightness * change.contrast * torch.linalg.inv(to_chroma) @ rotation @ to_chroma
+
+
+def contrast_offset(change: Change) -> float:
+    """How much of the image's mean grey is added to every colour."""
+    return (1 - change.contrast) * change.brightness
+
+
+def _recoloured(image: Tensor, change: Change) -> Tensor:
+    """uint8 [3, H, W] with its colours changed."""
     pixels = image.flatten(1).float()
-    offset = (1 - contrast) * brightness * (GREY @ pixels.mean(1))
-    return (matrix @ pixels + offset).round_().clamp_(0, 255).to(torch.uint8).view_as(image)
+    offset = contrast_offset(change) * (GREY @ pixels.mean(1))
+    return (colour_matrix(change) @ pixels + offset).round_().clamp_(0, 255).to(torch.uint8).view_as(image)
 
 
 def _warp_map(tensor: Tensor, window: Window, name: str) -> Tensor:

@@ -19,6 +19,7 @@ from endotransfer.data.decoded import resize_image
 from endotransfer.data.images import read_image
 from endotransfer.metrics import Scores, auroc, confusion, tag_evidence
 from endotransfer.metrics.percent import percent
+from endotransfer.metrics.pranet import PraNetScores
 
 Predict = Callable[[Tensor], SegOutput]  # images [B, 3, H, W] in [0, 1] -> output
 READERS = 4  # threads: decoding releases the interpreter
@@ -59,13 +60,15 @@ class Evidence:
 def evaluate_samples(
     predict: Predict, samples: Sequence[Sample], classes: Classes, shape: tuple[int, int], device: torch.device,
     *, batch: int = 16, dtype: torch.dtype = torch.float32, student: Predict | None = None, lesions: bool = True,
-    progress: Callable[[int], None] | None = None,
+    pranet: bool = False, progress: Callable[[int], None] | None = None,
 ) -> tuple[Scores, dict[str, Any]]:  # fmt: skip
     """Score every image that has a mask; collect tag evidence from every image that has a tag.
 
     `lesions`: class 0 is normal tissue.  `student` beside the predicting teacher adds how far the two agree.
+    `pranet` adds the figures of that protocol, beside the evidence.
     """
     scores, evidence = Scores(classes.names, lesions), Evidence()
+    protocol = PraNetScores() if pranet and lesions else None
     for shown in _batches(samples, classes, shape, batch):
         images = torch.stack([one.pixels for one in shown]).to(device, dtype) / 255
         output = predict(images)
@@ -78,13 +81,16 @@ def evaluate_samples(
                     mask.cpu(), torch.from_numpy(one.truth), key=one.sample.key, group=one.sample.group,
                     finding=one.sample.finding, tag=one.sample.tag, lesion_probability=_tag_probability(output, index),
                 )  # fmt: skip
+                if protocol is not None:
+                    protocol.update(probabilities[1:].sum(0).cpu().numpy(), one.truth, one.sample.key)
             if lesions and one.sample.tag != UNKNOWN_TAG:
                 _add_evidence(evidence, one, output, probabilities, mask, second, index)
         if progress is not None:
             progress(len(shown))
     if lesions and _only_normal_is_drawn(samples, scores):
         scores = Scores(classes.names, lesions)  # an IoU over normal images alone would say nothing of lesions
-    return scores, evidence.figures()
+    figures = {"pranet": protocol.summary() if protocol is not None else None} if pranet else {}
+    return scores, evidence.figures() | figures
 
 
 def _only_normal_is_drawn(samples: Sequence[Sample], scores: Scores) -> bool:

@@ -5,11 +5,15 @@ import os
 from collections import Counter
 from dataclasses import dataclass
 
+import torch
 from rich.console import Console
 
 from endotransfer.batch import Sample
 from endotransfer.config import Experiment
 from endotransfer.data.decoded import DecodedImages
+from endotransfer.data.device_feed import DeviceFeed
+from endotransfer.data.device_pass import DevicePassSet
+from endotransfer.data.kept import decoded_images
 from endotransfer.data.streams import Feed, MapReader, PassSet, Share, Stream
 from endotransfer.data.superpixels import SuperpixelCache, SuperpixelSettings
 from endotransfer.data.transforms import Augment
@@ -17,14 +21,17 @@ from endotransfer.engine.log import progress_bar
 from endotransfer.engine.material import Material
 from endotransfer.methods.base import Needs
 
+GPU_SHARE = 0.2  # of a GPU's free memory that images may take; training needs the rest
 MOST_WORKERS = 8  # more loader processes than this only wait for each other
+
+Near = tuple[Feed | DeviceFeed, PassSet | DevicePassSet | None]
 
 
 @dataclass(frozen=True)
 class Feeding:
-    feed: Feed
+    feed: Feed | DeviceFeed
     masked: DecodedImages  # of the source; what statistics before training are made of
-    pass_set: PassSet | None
+    pass_set: PassSet | DevicePassSet | None
     steps_per_epoch: int
     notes: Counter[str]  # what was converted while reading, and how often
 
@@ -37,6 +44,7 @@ def prepare_feeding(
     rank: int,
     world: int,
     console: Console,
+    device: torch.device | None = None,
 ) -> Feeding:
     """Decode (once, where memory allows) and lay out the streams.  Target images are opened without their masks."""
     training, data = experiment.training, experiment.data
@@ -45,7 +53,7 @@ def prepare_feeding(
     def decoded(samples: list[Sample], what: str, *, masks: bool) -> DecodedImages:
         with progress_bar(console, shown=rank == 0) as bar:
             task = bar.add_task(f"reading {what}", total=len(samples), note="")
-            return DecodedImages(
+            return decoded_images(
                 samples, data.shape, material.classes, masks=masks, cache=data.cache,
                 memory_share=0.5 / world, keep_contradictions=data.contradictions == "keep",
                 progress=lambda done, total: bar.update(task, completed=done),
@@ -79,7 +87,20 @@ def prepare_feeding(
         material.source_images / (training.batch_source * training.accumulate)
     )
     notes = sum((images.notes for images in (masked, tagged, target) if images), Counter[str]())
-    return Feeding(feed, masked, pass_set, steps, notes)
+    near_feed, near_pass = near_to(device, feed, pass_set)
+    return Feeding(near_feed, masked, near_pass, steps, notes)
+
+
+def near_to(device: torch.device | None, feed: Feed, pass_set: PassSet | None) -> Near:
+    """Batches made on the GPU itself where all images fit into a part of its memory; else as they were."""
+    needed = DeviceFeed.bytes_of(feed)
+    if needed is None or device is None or device.type != "cuda":
+        return feed, pass_set
+    free, _ = torch.cuda.mem_get_info(device)  # pragma: needs cuda
+    if needed > GPU_SHARE * free:  # pragma: needs cuda
+        return feed, pass_set
+    on_device = None if pass_set is None else DevicePassSet(pass_set, device)  # pragma: needs cuda
+    return DeviceFeed(feed, device), on_device  # pragma: needs cuda
 
 
 def masked_share(batch: int, share: float, tag_only: bool) -> int:

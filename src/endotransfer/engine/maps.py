@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
+from endotransfer.engine.propagation import keep_maps
 from endotransfer.errors import CheckpointError
 
 
@@ -20,6 +21,7 @@ class MapStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.watched: tuple[str, ...] = ()  # images whose maps of every round are also kept for the report
         self._writers = ThreadPoolExecutor(4)
         self._pending: list[Future[None]] = []
         self._open: Path | None = None
@@ -51,6 +53,7 @@ class MapStore:
         final = self.folder / f"round-{number:04d}"
         shutil.rmtree(final, ignore_errors=True)
         self._open.rename(final)
+        keep_maps(final, self.folder.parent, number, self.watched)
 
     def forget_before(self, number: int) -> None:
         """Remove rounds that no kept checkpoint can go back to."""

@@ -1,5 +1,6 @@
 """The stages of a method laid out as epochs with their first and last step: where a resumed run finds its place."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from endotransfer.methods.base import Progress, Stage
@@ -14,6 +15,12 @@ class Epoch:
     stage_epoch: int
     first: int
     last: int
+    clock: int = 0  # steps of the same schedule before `first`
+    clock_steps: int = 1  # and in all
+
+    def scheduled(self, step: int) -> tuple[int, int]:
+        """Where `step` stands in the schedule of the learning rate, and how long that is."""
+        return self.clock + step - self.first, self.clock_steps
 
     @property
     def round(self) -> int:
@@ -27,10 +34,20 @@ class Epoch:
 def lay_out(stages: list[Stage], steps_per_epoch: int) -> list[Epoch]:
     """Stages one after the other, `steps_per_epoch` steps to an epoch; a single step where nothing is trained."""
     epochs: list[Epoch] = []
-    first = 0
+    first, clocks, totals = 0, Counter[str](), Counter[str]()
+    for stage in stages:
+        totals[_schedule(stage)] += stage.epochs * steps_per_epoch
     for stage in stages:
         steps = steps_per_epoch if stage.phases else 1  # one: a place in the checkpoint for what the pass did
+        name = _schedule(stage)
         for stage_epoch in range(stage.epochs):
-            epochs.append(Epoch(len(epochs), stage, stage_epoch, first, first + steps))
+            place = clocks[name], totals[name]
+            epochs.append(Epoch(len(epochs), stage, stage_epoch, first, first + steps, *place))
             first += steps
+            clocks[name] += steps
     return epochs
+
+
+def _schedule(stage: Stage) -> str:
+    """Whose learning rate runs with whose: a stage that trains nothing must not shorten anybody's."""
+    return stage.name if stage.own_schedule or not stage.phases else ""

@@ -16,7 +16,7 @@ MAY_CHANGE = {
 
 
 def check_same_experiment(run: RunFolder, experiment: Experiment) -> None:
-    then, now = dict(_leaves(_read(run))), dict(_leaves(experiment.model_dump(mode="json")))
+    then, now = dict(leaves(_read(run))), dict(leaves(experiment.model_dump(mode="json")))
     for place in sorted(then.keys() | now.keys()):
         if place not in MAY_CHANGE and then.get(place) != now.get(place):
             raise ConfigError(
@@ -35,9 +35,10 @@ def _read(run: RunFolder) -> dict[str, Any]:
     return before
 
 
-def _leaves(tree: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(tree: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of a nested mapping with its place in it, such as `training.lr`."""
     if isinstance(tree, dict):
         for key, value in tree.items():
-            yield from _leaves(value, f"{place}.{key}" if place else str(key))
+            yield from leaves(value, f"{place}.{key}" if place else str(key))
     else:
         yield place, tree

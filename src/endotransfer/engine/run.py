@@ -50,6 +50,8 @@ def train(
     console = console or Console()
     cls, preset, config = method_config(experiment.method)
     settings = {"name": cls.name, "preset": preset, **config.model_dump(mode="json")}
+    if (variant := experiment.method.get("variant")) is not None:
+        settings["variant"] = variant
     experiment = experiment.model_copy(update={"method": settings})
     check_needs(cls, experiment.model)
     material = gather(experiment.data, cls.needs)
@@ -61,12 +63,19 @@ def train(
     method = cls(world, config)
     run = RunFolder(Path(out))
     feeding = prepare_feeding(
-        experiment, material, cls.needs, MapStore(run.maps).read, fabric.global_rank, fabric.world_size, console
+        experiment,
+        material,
+        cls.needs,
+        MapStore(run.maps).read,
+        fabric.global_rank,
+        fabric.world_size,
+        console,
+        fabric.device,
     )
     in_first_process(fabric, lambda: _open(run, experiment, resume=resume, force=force))
     trainer = Trainer(
         fabric, method, experiment.training, experiment.seed, feeding.feed, feeding.steps_per_epoch,
-        feeding.pass_set, run, console, digest_of(material),
+        feeding.pass_set, run, console, digest_of(material), feeding.masked,
     )  # fmt: skip
     if fabric.is_global_zero:
         _say_notes(console, feeding.notes + notes, method, material)

@@ -7,8 +7,8 @@ from pathlib import Path
 from endotransfer.errors import ConfigError
 
 OWN = {
-    "checkpoints", "config.yaml", "diverged.json", "maps", "metrics.csv", "model", "results.json", "scores.json",
-    "tensorboard",
+    "checkpoints", "config.yaml", "diverged.json", "maps", "metrics.csv", "model", "propagation", "report",
+    "results.json", "scores.json", "tensorboard",
 }  # fmt: skip
 
 

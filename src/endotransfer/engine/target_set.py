@@ -7,18 +7,23 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import PassBatch
+from endotransfer.data.device_pass import DevicePassSet
 from endotransfer.data.streams import PassSet, to_device
 from endotransfer.engine.maps import MapStore
+from endotransfer.engine.propagation import watched_keys
 
 
 @dataclass
 class StoringTargetSet:
     """This process's share of the target set, joined to the run's map store."""
 
-    images: PassSet
+    images: PassSet | DevicePassSet
     maps: MapStore
     device: torch.device
     dtype: torch.dtype
+
+    def __post_init__(self) -> None:
+        self.maps.watched = watched_keys(self.images.images.samples)  # of all processes: the first one closes the round
 
     def __iter__(self) -> Iterator[PassBatch]:
         for batch in self.images:

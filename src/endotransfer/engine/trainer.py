@@ -15,6 +15,9 @@ from torch import Tensor, nn
 
 from endotransfer.batch import Batch
 from endotransfer.config import TrainingConfig
+from endotransfer.data.decoded import DecodedImages
+from endotransfer.data.device_feed import DeviceFeed
+from endotransfer.data.device_pass import DevicePassSet
 from endotransfer.data.streams import Feed, PassSet, to_device
 from endotransfer.engine.checkpoint import Checkpoint, list_steps, load_weights_into, save_checkpoint
 from endotransfer.engine.finite import stop_unless_finite
@@ -27,6 +30,7 @@ from endotransfer.engine.optimisers import build_optimisers, parameters_of, set_
 from endotransfer.engine.plan import Epoch, lay_out
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.engine.schedule import lr_factor
+from endotransfer.engine.source_set import WholeSource
 from endotransfer.engine.target_set import StoringTargetSet
 from endotransfer.engine.together import in_first_process
 from endotransfer.errors import DataError, TrainingDiverged
@@ -46,12 +50,13 @@ class Trainer:
 
     def __init__(
         self, fabric: Fabric, method: Method, training: TrainingConfig, seed: int,
-        feed: Feed, steps_per_epoch: int, pass_set: PassSet | None, run: RunFolder, console: Console,
-        data_digest: str = "",
+        feed: Feed | DeviceFeed, steps_per_epoch: int, pass_set: PassSet | DevicePassSet | None,
+        run: RunFolder, console: Console, data_digest: str = "", masked: DecodedImages | None = None,
     ) -> None:  # fmt: skip
         self.fabric, self.method, self.training, self.seed = fabric, method, training, seed
         self.feed, self.pass_set, self.run, self.console = feed, pass_set, run, console
         self.data_digest = data_digest
+        self.masked = masked  # source images with masks, for the method's statistics
         self.maps = MapStore(run.maps)
         self.plan = lay_out(method.stages(), steps_per_epoch)
         self.steps = self.plan[-1].last
@@ -77,6 +82,7 @@ class Trainer:
             task = bar.add_task("training", total=self.steps, completed=self.step, note="")
             lines = EpochLines(self.console, self.step, self.steps, shown=self.fabric.is_global_zero)
             note = ""
+            self._prepare()
             for epoch in self.plan:
                 if self.step >= epoch.last:
                     continue
@@ -113,17 +119,18 @@ class Trainer:
         figures: dict[str, float] = {}
         for phase in epoch.stage.phases:
             if method.active(phase):
-                figures |= self._train_phase(phase, batches, memos)
+                figures |= self._train_phase(
+                    phase, batches, memos, lr_factor(self.training, *epoch.scheduled(self.step))
+                )
         method.after_step()
         self.step += 1
         if self.step % self.training.log_every == 0 or self.step == epoch.last:
             self.log.write(self.step, epoch.index, epoch.stage.name, figures)
-        return f"loss {figures.get('loss/net', float('nan')):.3f}"
+        return ", ".join(f"loss {value:.3f}" for name, value in figures.items() if name == f"loss/{_main_phase(epoch)}")
 
-    def _train_phase(self, phase: str, batches: list[Batch], memos: list[Memo]) -> dict[str, float]:
+    def _train_phase(self, phase: str, batches: list[Batch], memos: list[Memo], factor: float) -> dict[str, float]:
         """Backward and update of one phase; returns every term, its share of the sum, and the gradient's norm."""
         optimiser = self.optimisers[phase]
-        factor = lr_factor(self.training, self.step, self.steps)
         set_lr(optimiser, factor)
         self._train_only(phase)
         optimiser.zero_grad(set_to_none=True)
@@ -160,6 +167,22 @@ class Trainer:
 
     # -- the target set -----------------------------------------------------------------------------------------
 
+    def _prepare(self) -> None:
+        """The method's statistics, once: a run that resumes has them in its checkpoint."""
+        if self.step or self.masked is None or type(self.method).prepare is Method.prepare:
+            return
+        self.method.eval()
+        source = WholeSource(
+            self.masked, 4 * self.training.batch_source, self.method.world.tags, self.fabric.device, self.dtype
+        )
+        with torch.no_grad(), self.fabric.autocast():
+            self.method.prepare(source, self._target_set())
+
+    def _target_set(self) -> StoringTargetSet | None:
+        if self.pass_set is None:
+            return None
+        return StoringTargetSet(self.pass_set, self.maps, self.fabric.device, self.dtype)
+
     def _visit_target(self, epoch: Epoch) -> None:
         """Run the method's pass over the target set, unless this run resumes within an epoch whose maps are stored."""
         if not epoch.stage.target_pass:
@@ -174,7 +197,8 @@ class Trainer:
         self.method.eval()
         self.method.progress = epoch.progress(self.step, self.steps)
         self.maps.open_round(epoch.index)
-        target = StoringTargetSet(self.pass_set, self.maps, self.fabric.device, self.dtype)
+        target = self._target_set()
+        assert target is not None
         with torch.no_grad(), self.fabric.autocast():
             figures = self.method.target_pass(target)
         self.maps.flush()
@@ -183,7 +207,7 @@ class Trainer:
         self.pass_seconds += time.perf_counter() - began
         self.log.write(self.step, epoch.index, epoch.stage.name, {f"pass/{k}": v for k, v in figures.items()})
 
-    def _build_superpixels(self, pass_set: PassSet) -> None:
+    def _build_superpixels(self, pass_set: PassSet | DevicePassSet) -> None:
         """Once, in parallel and cached on disk; a pass that finds them all there takes no time."""
         if not self.method.wants_superpixels() or self._superpixels_built:
             return
@@ -262,6 +286,11 @@ class _SignalGuard:
     def __exit__(self, *_: object) -> None:
         for number, handler in self.before.items():
             signal.signal(number, handler)
+
+
+def _main_phase(epoch: Epoch) -> str:
+    """Whose loss the progress bar shows: the first that this epoch trains."""
+    return next(iter(epoch.stage.phases), "")
 
 
 def _parameters_by_network(method: Method) -> dict[str, list[nn.Parameter]]:

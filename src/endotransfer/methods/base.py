@@ -48,6 +48,7 @@ class Stage:
     target: bool = True  # batches carry target images
     target_pass: bool = False  # the whole target set is visited before the first epoch
     pass_every: int = 1  # and again after so many
+    own_schedule: bool = False  # the learning rate runs over this stage alone, and elsewhere as if it were not there
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The backbone: a timm feature extractor at output stride 8, with weights, dilations and normalisation settled."""
+"""The backbone: a timm feature extractor, dilated or plain, with weights, stride and normalisation settled."""
 
 from functools import partial
 from pathlib import Path
@@ -8,6 +8,7 @@ import timm
 import torch
 from torch import Tensor, nn
 
+from endotransfer.config import ModelConfig
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.models.catalogue import (
     OUTPUT_STRIDE,
@@ -15,22 +16,26 @@ from endotransfer.models.catalogue import (
     list_backbones,
     require_output_stride,
 )
+from endotransfer.models.folding import fold_frozen
 from endotransfer.models.multi_grid import set_multi_grid
 from endotransfer.models.normalisation import apply_norm
 from endotransfer.models.stride_placement import move_stride_to_conv1, stride_placement
 from endotransfer.models.weights import load_weights
 
-__all__ = ["Backbone", "accepts_output_stride", "build_backbone", "list_backbones"]
+__all__ = ["PLAIN_STRIDE", "Backbone", "accepts_output_stride", "backbone_of", "build_backbone", "list_backbones"]
+
+PLAIN_STRIDE = 32  # no stage is dilated: the last four maps are 1/4, 1/8, 1/16 and 1/32 of the image
 
 
 class Backbone(nn.Module):
-    """Normalised images [B, 3, H, W] -> feature maps of all stages, the last [B, channels, H / 8, W / 8]."""
+    """Normalised images [B, 3, H, W] -> feature maps of all stages, the last [B, channels, H / 8, W / 8] (or / 32)."""
 
     stride_on_conv: Tensor
 
-    def __init__(self, net: Any, stride_on: str, notes: list[str]) -> None:
+    def __init__(self, net: Any, stride_on: str, notes: list[str], *, folded: bool = False) -> None:
         super().__init__()
         self.net = net
+        self.folded = folded  # no normalisation is left that would be slow with channels last in memory
         self.notes = notes  # how weights and stride were settled, for the log
         self.stages: tuple[int, ...] = tuple(net.feature_info.channels())
         self.channels = self.stages[-1]
@@ -66,6 +71,7 @@ def build_backbone(
     multi_grid: tuple[int, ...] | None = None,
     norm: str = "frozen",
     stride_on: str = "auto",
+    output_stride: int = OUTPUT_STRIDE,
     trained: bool = False,
 ) -> Backbone:
     """Build the timm model `name`; a `weights` file goes before `pretrained`, which fetches from timm's hub.
@@ -74,7 +80,7 @@ def build_backbone(
     """
     require_output_stride(name)
     weights = None if trained else weights
-    net = _create(name, fetch=pretrained and weights is None and not trained)
+    net = _create(name, output_stride, fetch=pretrained and weights is None and not trained)
     if norm == "frozen" and not (pretrained or weights or trained):
         _refuse_random_statistics(net)
     notes = [load_weights(net, weights, _classification_names(name))] if weights else []
@@ -85,11 +91,25 @@ def build_backbone(
     if multi_grid is not None:
         set_multi_grid(net, multi_grid)
     apply_norm(net, norm)
-    return Backbone(net, placement, notes)
+    return Backbone(net, placement, notes, folded=norm == "frozen" and fold_frozen(net))
 
 
-def _create(name: str, fetch: bool) -> nn.Module:
-    create = partial(timm.create_model, name, features_only=True, output_stride=OUTPUT_STRIDE)
+def backbone_of(model: ModelConfig, *, plain: bool = False, trained: bool = False) -> Backbone:
+    """The backbone that an experiment asks for.  `plain`: strided to the end, so without dilations and multi-grid."""
+    return build_backbone(
+        model.backbone,
+        pretrained=model.pretrained,
+        weights=model.weights,
+        multi_grid=None if plain else model.multi_grid,
+        norm=model.norm,
+        stride_on=model.stride_on,
+        output_stride=PLAIN_STRIDE if plain else OUTPUT_STRIDE,
+        trained=trained,
+    )
+
+
+def _create(name: str, output_stride: int, fetch: bool) -> nn.Module:
+    create = partial(timm.create_model, name, features_only=True, output_stride=output_stride)
     if not fetch:
         return create(pretrained=False)
     try:

@@ -23,6 +23,17 @@ MOST_GROUPS = 32
 class FrozenBatchNorm(nn.BatchNorm2d):
     """BatchNorm that never enters training mode: y = weight (x - running mean) / running deviation + bias."""
 
+    folded = False  # True: the convolution before it does its work (models/folding.py)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x if self.folded else super().forward(x)
+
+    def scale_and_shift(self) -> tuple[Tensor, Tensor]:
+        """y = scale x + shift, a channel each: [C], [C]."""
+        assert self.running_mean is not None and self.running_var is not None
+        scale = self.weight * (self.running_var + self.eps).rsqrt()
+        return scale, self.bias - scale * self.running_mean
+
     def train(self, mode: bool = True) -> "FrozenBatchNorm":
         super().train(False)
         return self

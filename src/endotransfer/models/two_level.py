@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from endotransfer.batch import SegOutput
 from endotransfer.config import ModelConfig
 from endotransfer.models.heads import ASPP
-from endotransfer.models.normalisation import PerDomainBatchNorm, domain_layers, set_domain
+from endotransfer.models.on_backbone import DomainAware
 from endotransfer.models.segmenter import Segmenter
 
 
-class TwoLevelSegmenter(nn.Module):
+class TwoLevelSegmenter(DomainAware):
     """Images [B, 3, H, W] -> what `segmenter` returns, and aux["logits"] [B, K, h, w] from its second-last stage."""
 
     def __init__(self, segmenter: Segmenter, model: ModelConfig) -> None:
@@ -23,27 +23,15 @@ class TwoLevelSegmenter(nn.Module):
         before_last = segmenter.backbone.stages[-2]
         self.aux_aspp = ASPP(before_last, model.aspp_channels, model.aspp_rates, model.norm, model.dropout)
         self.aux_classifier = nn.Conv2d(model.aspp_channels, segmenter.pixel_classifier.out_channels, 1)
-        self._found: tuple[Segmenter, list[PerDomainBatchNorm]] | None = None
 
     @property
     def notes(self) -> list[str]:
         return self.segmenter.notes
 
-    def _domain_layers(self) -> list[PerDomainBatchNorm]:
-        # Found once, and again by a deep copy, for the reasons given in `Segmenter`.
-        if self._found is None or self._found[0] is not self.segmenter:
-            self._found = (self.segmenter, domain_layers(self))
-        return self._found[1]
-
     def forward(self, images: Tensor, domain: str = "source") -> SegOutput:
         """One pass through the backbone feeds both levels."""
-        set_domain(self._domain_layers(), domain)
-        inner = self.segmenter
-        *_, before_last, last = inner.backbone((images - inner.mean) / inner.std)
-        seen = inner.aspp(last)
-        logits, tag_logits = inner.pixel_classifier(seen), None
-        if inner.tag_head is not None and inner.refinement is not None:
-            tag_logits = inner.tag_head(last)
-            logits = inner.refinement(logits, tag_logits)
-        aux = {"logits": self.aux_classifier(self.aux_aspp(before_last))}
-        return SegOutput(logits, tag_logits, seen, aux)
+        self.enter(domain)
+        *_, before_last, last = self.segmenter.stages(images)
+        output = self.segmenter.heads(last)
+        output.aux["logits"] = self.aux_classifier(self.aux_aspp(before_last))
+        return output

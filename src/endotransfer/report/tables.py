@@ -9,6 +9,7 @@ from rich.table import Table
 
 HEADS = ("system", "seed", "images", "IoU n", "IoU d", "mIoU", "95 %", "Dice", "AUROC")
 LEGEND = "Per cent. n: normal, d: lesion of any kind; 95 %: interval of mIoU; Dice: of d; AUROC: of the tag head S1."
+PRANET = ("mean_dice", "mean_iou", "max_dice", "s_measure", "mean_e_measure", "max_e_measure", "weighted_f", "mae")
 ROOMY = 100  # columns from which on there is space between the figures
 
 
@@ -47,6 +48,7 @@ def print_results(results: Sequence[dict[str, Any]], console: Console | None = N
     console.print(LEGEND, markup=False, highlight=False)
     for one in results:
         _print_evidence(one, console)
+        _print_pranet(one, console)
 
 
 def as_markdown(results: Sequence[dict[str, Any]]) -> str:
@@ -64,6 +66,18 @@ def _print_evidence(results: dict[str, Any], console: Console) -> None:
     for name, value in evidence.items():
         if isinstance(value, float):
             console.print(f"  {name.replace('_', ' ')}: {value:.1f} %", markup=False)
+
+
+def _print_pranet(results: dict[str, Any], console: Console) -> None:
+    """In lines of their own: no figure of that protocol may be taken for one of the table."""
+    figures = results.get("pranet")
+    if not figures:
+        return
+    console.print(
+        f"PraNet protocol, {system_of(results)}, {figures['images']} images with a lesion (per cent):", markup=False
+    )
+    shown = [f"{name.replace('_', ' ')} {_number(figures[name])}" for name in PRANET]
+    console.print("  " + ", ".join(shown), markup=False, highlight=False)
 
 
 def _number(value: float | None) -> str:

@@ -1,6 +1,7 @@
-"""Algorithm 2, synchronously, as one Triton kernel: a thread a pixel.  Imported only where there is a GPU."""
+"""Algorithm 2, synchronously, as one Triton kernel: a thread a pixel.  Imported only where there is a GPU.
 
-from typing import Any
+(No type hints inside kernels: Triton's compiler refuses names it does not know, `Any` among them.)
+"""
 
 import torch
 import triton
@@ -22,9 +23,9 @@ def vote_once(labels: Tensor, superpixels: Tensor, classes: int) -> Tensor:  # p
 
 @triton.jit
 def _neighbour(
-    labels: Any, superpixels: Any, pixel: Any, row: Any, column: Any, own: Any, inside: Any,
-    height: Any, width: Any, classes: Any, down: tl.constexpr, right: tl.constexpr,
-) -> Any:  # pragma: needs cuda  # fmt: skip
+    labels, superpixels, pixel, row, column, own, inside,
+    height, width, classes, down: tl.constexpr, right: tl.constexpr,
+):  # pragma: needs cuda  # fmt: skip
     """The label of one neighbour; 255 where it is outside the image, in another super-pixel, or has no label."""
     there = inside & (row + down >= 0) & (row + down < height) & (column + right >= 0) & (column + right < width)
     place = pixel + down * width + right
@@ -34,9 +35,7 @@ def _neighbour(
 
 
 @triton.jit
-def _vote(
-    labels: Any, superpixels: Any, voted: Any, pixels: Any, height: Any, width: Any, classes: Any, block: tl.constexpr
-) -> Any:  # pragma: needs cuda
+def _vote(labels, superpixels, voted, pixels, height, width, classes, block: tl.constexpr):  # pragma: needs cuda
     pixel = tl.program_id(0) * block + tl.arange(0, block)
     inside = pixel < pixels
     row, column = (pixel // width) % height, pixel % width
@@ -59,7 +58,7 @@ def _vote(
 
 
 @triton.jit
-def _agree(label: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:  # pragma: needs cuda
+def _agree(label, a, b, c, d, e, f, g, h):  # pragma: needs cuda
     """Whether more than four of the eight votes are for `label`, and it is one."""
     votes = (
         (label == a).to(tl.int32) + (label == b).to(tl.int32) + (label == c).to(tl.int32) + (label == d).to(tl.int32)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from endotransfer.errors import CheckpointError, ConfigError
-from endotransfer.models.backbone import Backbone, build_backbone
+from endotransfer.models.backbone import PLAIN_STRIDE, Backbone, build_backbone
 from endotransfer.models.normalisation import FrozenBatchNorm
 
 HANDFUL = [
@@ -102,3 +102,21 @@ def test_settings_that_contradict_the_checkpoint_are_refused() -> None:
     usual, moved = build("resnet26"), build("resnet26", stride_on="conv1")
     with pytest.raises(CheckpointError, match="conv2"):
         moved.load_state_dict(usual.state_dict())
+
+
+@pytest.mark.parametrize("name", HANDFUL)
+def test_plain_strides_give_a_quarter_to_a_thirty_second(name: str) -> None:
+    backbone = build(name, output_stride=PLAIN_STRIDE).eval()
+    with torch.no_grad():
+        maps = backbone(torch.rand(1, 3, 64, 96))
+    assert [tuple(stage.shape[2:]) for stage in maps[-4:]] == [(16, 24), (8, 12), (4, 6), (2, 3)]
+    assert tuple(stage.shape[1] for stage in maps) == backbone.stages
+
+
+def test_plain_and_dilated_backbones_share_their_weights() -> None:
+    plain, dilated = build(output_stride=PLAIN_STRIDE), build()
+    assert plain.state_dict().keys() == dilated.state_dict().keys()
+    plain.load_state_dict(dilated.state_dict())
+    images = torch.rand(1, 3, 64, 64)
+    shallow = [backbone.eval()(images)[:3] for backbone in (plain, dilated)]  # up to 1/8 there is no difference
+    assert all(torch.equal(one, other) for one, other in zip(*shallow, strict=True))

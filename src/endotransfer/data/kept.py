@@ -1,0 +1,54 @@
+"""Decoded images that outlive a run: several runs in one process on the same images decode them once."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from endotransfer.batch import Sample
+from endotransfer.data.classes import Classes
+from endotransfer.data.decoded import Cache, DecodedImages, free_memory
+
+MOST_SETS = 8  # source, tag-only and target, and again for an upper bound
+_kept: "OrderedDict[Any, DecodedImages] | None" = None  # None: nothing is kept
+
+
+@contextmanager
+def keep_decoded() -> Iterator[None]:
+    """Within this block `decoded_images` gives what it gave before, as long as no file has changed."""
+    global _kept
+    before, _kept = _kept, OrderedDict()
+    try:
+        yield
+    finally:
+        _kept = before
+
+
+def decoded_images(
+    samples: Sequence[Sample], size: tuple[int, int], classes: Classes, *, masks: bool, cache: Cache,
+    keep_contradictions: bool, memory_share: float, progress: Callable[[int, int], None] | None = None,
+) -> DecodedImages:  # fmt: skip
+    """The images of `samples`, decoded now or earlier."""
+
+    def decode() -> DecodedImages:
+        return DecodedImages(
+            samples, size, classes, masks=masks, cache=cache, memory_share=memory_share,
+            keep_contradictions=keep_contradictions, progress=progress,
+        )  # fmt: skip
+
+    if _kept is None or cache == "never":
+        return decode()
+    key = (tuple(samples), _state_of(samples, masks=masks), size, classes, masks, cache, keep_contradictions)
+    if key not in _kept:
+        needed = len(samples) * size[0] * size[1] * 4
+        if len(_kept) >= MOST_SETS or needed > memory_share * free_memory():
+            _kept.clear()  # what is kept must not be why the new set does not fit
+        _kept[key] = decode()
+    _kept.move_to_end(key)
+    return _kept[key]
+
+
+def _state_of(samples: Sequence[Sample], *, masks: bool) -> tuple[tuple[int, int], ...]:
+    """Size and time of every file that is read: other content, another state."""
+    files = [file for sample in samples for file in (sample.image, sample.mask if masks else None) if file is not None]
+    return tuple((status.st_size, status.st_mtime_ns) for status in (file.stat() for file in files))

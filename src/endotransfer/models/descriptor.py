@@ -1,0 +1,35 @@
+"""What an image looks like as a whole, in the numbers of a network that is never trained."""
+
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+
+from endotransfer.models.segmenter import Segmenter
+
+
+class FrozenDescriptor(nn.Module):
+    """Images [B, 3, H, W] in [0, 1] -> the means [B, channels] of the last feature map of `segmenter`'s first backbone.
+
+    A copy, so that training the segmenter leaves the descriptors as they were.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, segmenter: Segmenter) -> None:
+        super().__init__()
+        self.register_buffer("mean", segmenter.mean.clone())
+        self.register_buffer("std", segmenter.std.clone())
+        self.backbone = deepcopy(segmenter.backbone).requires_grad_(False)
+        self.channels = segmenter.backbone.channels
+        self.train(False)
+
+    def train(self, mode: bool = True) -> "FrozenDescriptor":
+        """Always in evaluation mode: running statistics stand still like everything else here."""
+        return super().train(False)
+
+    @torch.no_grad()
+    def forward(self, images: Tensor) -> Tensor:
+        features = self.backbone((images - self.mean) / self.std)[-1]
+        return features.to(self.mean.dtype).mean(dim=(2, 3))

@@ -1,0 +1,48 @@
+"""A benchmark's table as CSV, for programs: unrounded, a row a system, one column for each number."""
+
+import csv
+import io
+from typing import Any
+
+from endotransfer.report.benchmark_rows import BenchmarkTable, Row
+
+
+def to_csv(table: BenchmarkTable) -> str:
+    """UTF-8 text; what does not exist is empty."""
+    lines = [_row(table, row) for row in table.rows]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(lines[0]) if lines else ["system"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return text.getvalue()
+
+
+def _row(table: BenchmarkTable, row: Row) -> dict[str, Any]:
+    low, high = row.interval or (None, None)
+    printed = {
+        f"paper {head}": table.printed_figure(row, column).replace("-", "") for column, head in table.columns.items()
+    }
+    own = row.printed.recomputed if row.printed else None
+    return {
+        "system": row.label,
+        "upper_bound": row.upper_bound,
+        "seeds": " ".join(map(str, row.seeds)),
+        **_numbers(table, row),
+        "difference": row.difference,
+        "low": low,
+        "high": high,
+        "paper row": row.printed.label if row.printed else "",
+        **printed,
+        "paper mIoU recomputed": None if own is None else f"{float(own):.4f}",
+        "notes": " ".join(row.notes),
+    }
+
+
+def _numbers(table: BenchmarkTable, row: Row) -> dict[str, Any]:
+    numbers: dict[str, Any] = {}
+    for column, head in table.columns.items():
+        figure = row.figures[column]
+        numbers[head] = None if figure is None else f"{figure.mean:.4f}"
+        known = figure is not None and figure.deviation is not None
+        numbers[f"{head} deviation"] = f"{figure.deviation:.4f}" if figure is not None and known else None
+    return numbers

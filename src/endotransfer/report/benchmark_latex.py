@@ -1,0 +1,122 @@
+"""A benchmark's table in LaTeX, laid out as the paper lays out its own: in Tables 1 and 2 a column a system, in the
+street tables a row a system; best in bold red, runner-up in blue."""
+
+from itertools import pairwise
+
+from endotransfer.report.benchmark_rows import BenchmarkTable, Row
+from endotransfer.report.benchmark_text import against, footnotes, legend, marks_of, provenance, shown
+from endotransfer.report.ranking import Mark, rank
+
+MARKS: dict[Mark | None, str] = {
+    "best": r"\textcolor{{red}}{{\textbf{{{}}}}}",
+    "second": r"\textcolor{{blue}}{{{}}}",
+    None: "{}",
+}
+HEADS = {"iou_normal": r"$\mathrm{IoU}_n$", "iou_lesion": r"$\mathrm{IoU}_d$", "miou": "mIoU"}
+SPECIAL = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", "±": r"$\pm$", "·": r"$\cdot$",
+}  # fmt: skip
+
+
+def to_latex(table: BenchmarkTable) -> str:
+    r"""A `table*` to be read by \input; it needs graphicx (for \resizebox) and xcolor, nothing else."""
+    body = _systems_as_rows(table) if table.by_class else _systems_as_columns(table)
+    notes = [rf"[{letter}] {escape(sentence)}" for letter, sentence in footnotes(table).items()]
+    words = [escape(line.replace("`", "")) for line in legend(table, "bold red", "blue")]
+    return "\n".join(
+        [
+            r"% \usepackage{graphicx}, \usepackage{xcolor}",
+            f"% {' '.join(provenance(table).split())}".rstrip(),
+            r"\begin{table*}[t]",
+            r"\centering",
+            r"\resizebox{\textwidth}{!}{%",
+            *body,
+            "}",
+            *(rf"\par\smallskip{{\footnotesize {note}\par}}" for note in notes),
+            rf"\caption{{{escape(table.name)}. {' '.join(words)}}}",
+            r"\end{table*}",
+            "",
+        ]
+    )
+
+
+def escape(text: str) -> str:
+    """Any text as LaTeX prints it."""
+    return "".join(SPECIAL.get(sign, sign) for sign in text)
+
+
+def _systems_as_columns(table: BenchmarkTable) -> list[str]:
+    """Tables 1 and 2: the metrics are rows, ours first, then the paper's."""
+    heads = ["Metrics", *(_name(table, row) for row in table.rows)]
+    ours = [
+        [f"{HEADS[column]}($\\%$)", *(_figure(table, row, column) for row in table.rows)] for column in table.columns
+    ]
+    ours.append(["seeds", *(str(len(row.seeds)) for row in table.rows)])
+    if table.reference:
+        name = escape(table.reference)
+        ours.append([f"mIoU against {name}", *(escape(against(table, row)) for row in table.rows)])
+    theirs = []
+    if any(row.printed for row in table.rows):
+        for column in table.columns:
+            theirs.append([f"paper {HEADS[column]}($\\%$)", *(_printed(table, row, column) for row in table.rows)])
+    bars = "|c" + "".join("||c" if row.upper_bound else "|c" for row in table.rows) + "|"
+    return _tabular(bars, [heads], ours, theirs)
+
+
+def _systems_as_rows(table: BenchmarkTable) -> list[str]:
+    """Tables 3 and 4: a row a system, a column a class; groups and the upper bound set apart by a double line."""
+    heads = ["Method", *(escape(head) for head in table.columns.values()), "seeds"]
+    if table.reference:
+        heads.append(f"mIoU against {escape(table.reference)}")
+    parts: list[list[list[str]]] = [[heads], []]
+    for before, row in pairwise([None, *table.rows]):
+        assert row is not None
+        if before is not None and (before.upper_bound, before.group) != (row.upper_bound, row.group):
+            parts.append([])
+        parts[-1] += _row(table, row)
+    return _tabular("|" + "c|" * len(heads), *parts)
+
+
+def _row(table: BenchmarkTable, row: Row) -> list[list[str]]:
+    ours = [_name(table, row), *(_figure(table, row, column) for column in table.columns), str(len(row.seeds))]
+    if table.reference:
+        ours.append(escape(against(table, row)))
+    if row.printed is None:
+        return [ours]
+    theirs = [f"paper: {escape(row.printed.label)}", *(_printed(table, row, column) for column in table.columns)]
+    return [ours, [*theirs, *[""] * (len(ours) - len(theirs))]]
+
+
+def _tabular(bars: str, *parts: list[list[str]]) -> list[str]:
+    r"""Rows with a line below each, and a double line between parts."""
+    lines = [rf"\begin{{tabular}}{{{bars}}}", r"\hline"]
+    filled = [part for part in parts if part]
+    for index, part in enumerate(filled):
+        for row in part:
+            lines += [" & ".join(row) + r" \\", r"\hline"]
+        lines += [r"\hline"] if index < len(filled) - 1 else []
+    return [*lines, r"\end{tabular}%"]
+
+
+def _name(table: BenchmarkTable, row: Row) -> str:
+    bound = " (upper bound)" if row.upper_bound else ""
+    return escape(row.label) + bound + _raised(marks_of(table, row, of_paper=False))
+
+
+def _figure(table: BenchmarkTable, row: Row, column: str) -> str:
+    mean_only = table.by_class and column != "miou"
+    text = shown(row.figures[column], table.decimals, r"{\scriptsize$\pm$")
+    mean, brace, deviation = text.partition("{")
+    mark = MARKS[rank(table).get((row.label, column))]
+    return mark.format(mean) + ("" if mean_only or not brace else brace + deviation + "}")
+
+
+def _printed(table: BenchmarkTable, row: Row, column: str) -> str:
+    letters = _raised(marks_of(table, row, of_paper=True)) if column == "miou" else ""
+    return table.printed_figure(row, column) + letters
+
+
+def _raised(letters: str) -> str:
+    return f"$^{{\\mathrm{{{letters}}}}}$" if letters else ""

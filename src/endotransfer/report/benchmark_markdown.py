@@ -1,0 +1,73 @@
+"""A benchmark's table in Markdown: a row a system, the paper's figures beside ours (below ours, with many classes)."""
+
+from endotransfer.report.benchmark_rows import BenchmarkTable, Row
+from endotransfer.report.benchmark_text import against, footnotes, legend, marks_of, provenance, shown
+from endotransfer.report.ranking import Mark, rank
+
+MARKS: dict[Mark | None, str] = {"best": "**{}**", "second": "*{}*", None: "{}"}
+
+
+def to_markdown(table: BenchmarkTable) -> str:
+    heads, rows = _heads(table), [line for row in table.rows for line in _lines(table, row)]
+    cells = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+    notes = [f"[{letter}] {sentence}" for letter, sentence in footnotes(table).items()]
+    below = filter(None, [*notes, *legend(table, "**bold**", "*italic*"), provenance(table)])
+    return "\n".join([f"# {table.name}", "", *map(_line, cells), "", "  \n".join(below)]) + "\n"
+
+
+def _has_printed(table: BenchmarkTable) -> bool:
+    return any(row.printed for row in table.rows)
+
+
+def _heads(table: BenchmarkTable) -> list[str]:
+    columns = [_escape(head) for head in table.columns.values()]
+    heads = ["system", *columns, "seeds"]
+    if table.reference:
+        heads.append(f"against {_escape(table.reference)}")
+    beside = _has_printed(table) and not table.by_class
+    return heads + [f"paper {head}" for head in columns if beside]
+
+
+def _lines(table: BenchmarkTable, row: Row) -> list[list[str]]:
+    """A system's line and, where classes are columns, the paper's line below it."""
+    ours = [_name(table, row), *_figures(table, row), str(len(row.seeds))]
+    if table.reference:
+        ours.append(against(table, row))
+    if not _has_printed(table):
+        return [ours]
+    theirs = [table.printed_figure(row, column) for column in table.columns]
+    theirs[-1] += _bracketed(marks_of(table, row, of_paper=True))
+    if not table.by_class:
+        return [ours + theirs]
+    if row.printed is None:
+        return [ours]
+    return [ours, [f"paper: {row.printed.label}", *theirs, *[""] * (len(ours) - len(theirs) - 1)]]
+
+
+def _name(table: BenchmarkTable, row: Row) -> str:
+    bound = " (upper bound)" if row.upper_bound else ""
+    return _escape(row.label) + bound + _bracketed(marks_of(table, row, of_paper=False))
+
+
+def _figures(table: BenchmarkTable, row: Row) -> list[str]:
+    marks, last = rank(table), list(table.columns)[-1]
+    cells = []
+    for column in table.columns:
+        figure = row.figures[column]
+        text = shown(figure, table.decimals)
+        if table.by_class and column != last:
+            text = text.partition(" ")[0]  # nineteen deviations would not be read; table.csv has them
+        cells.append(MARKS[marks.get((row.label, column))].format(text))
+    return cells
+
+
+def _bracketed(letters: str) -> str:
+    return f" [{letters}]" if letters else ""
+
+
+def _escape(text: str) -> str:
+    return "".join(f"\\{sign}" if sign in "|*_<`[]\\" else sign for sign in text)
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

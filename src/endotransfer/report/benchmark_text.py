@@ -1,0 +1,73 @@
+"""The words and marks that every form of a benchmark's table shares: figures, footnotes, the legend."""
+
+from string import ascii_lowercase
+
+from endotransfer.report.benchmark_rows import BenchmarkTable, Figure, Row
+
+FIGURES = "Figures are per cent, from one confusion matrix over all test images, at the last checkpoint."
+LESION_LEGEND = "IoU n: normal tissue; IoU d: lesions of any kind; mIoU: the mean over the classes that occur."
+CLASS_LEGEND = "A column a class: its IoU; mIoU: the mean over the classes that occur."
+
+
+def shown(figure: Figure | None, decimals: int, plus_minus: str = " ± ") -> str:
+    """`63.96 ± 0.41`, without the deviation where there is one run; a dash where there is none."""
+    if figure is None:
+        return "-"
+    deviation = "" if figure.deviation is None else f"{plus_minus}{figure.deviation:.{decimals}f}"
+    return f"{figure.mean:.{decimals}f}{deviation}"
+
+
+def against(table: BenchmarkTable, row: Row) -> str:
+    """`+20.1 [18.8, 21.5]`: how far mIoU lies above the reference's."""
+    if row.label == table.reference:
+        return "reference"
+    parts = [] if row.difference is None else [f"{row.difference:+.1f}"]
+    if row.interval is not None:
+        parts.append(f"[{row.interval[0]:.1f}, {row.interval[1]:.1f}]")
+    return " ".join(parts) or "-"
+
+
+def footnotes(table: BenchmarkTable) -> dict[str, str]:
+    """Letter -> sentence: first the paper's faulty means among the rows shown, then what did not run."""
+    faulty = table.printed.footnotes() if table.printed else {}
+    of_paper = [faulty[row.printed.label] for row in table.rows if row.printed and row.printed.label in faulty]
+    sentences = dict.fromkeys([*of_paper, *(note for row in table.rows for note in row.notes)])
+    return dict(zip(_letters(len(sentences)), sentences, strict=True))
+
+
+def marks_of(table: BenchmarkTable, row: Row, *, of_paper: bool) -> str:
+    """The letters behind a printed mean (`of_paper`) or behind our own system's name: `a`, `b, c`, or nothing."""
+    faulty = table.printed.footnotes() if table.printed else {}
+    wanted = {faulty.get(row.printed.label) if row.printed else None} if of_paper else set(row.notes)
+    return ", ".join(letter for letter, sentence in footnotes(table).items() if sentence in wanted)
+
+
+def legend(table: BenchmarkTable, best: str, second: str) -> list[str]:
+    """What the columns and marks mean; `best` and `second` name the two marks in the form at hand."""
+    lines = [f"{FIGURES} {CLASS_LEGEND if table.by_class else LESION_LEGEND}"]
+    lines.append("Mean ± sample standard deviation over seeds; `seeds` is how many runs that is. A dash: no figure.")
+    if table.reference:
+        lines.append(
+            f"`against {table.reference}`: difference in mIoU, points, with its 95 % interval (paired bootstrap: whole "
+            "patients or clusters of test images)."
+        )
+    bound = ", ".join(row.label for row in table.rows if row.upper_bound)
+    apart = f" {bound} saw target masks: an upper bound, set apart and not ranked." if bound else ""
+    lines.append(f"Best: {best}; runner-up: {second}; both by the figures as shown.{apart}")
+    if table.printed and any(row.printed for row in table.rows):
+        lines.append(
+            f"`paper`: what the paper prints for that system in its Table {table.printed.number}, on its own data and "
+            "its own training; compare orders, not figures."
+        )
+    return lines
+
+
+def provenance(table: BenchmarkTable) -> str:
+    """When and how, as far as the results say."""
+    command = f" with `{table.command}`" if table.command else ""
+    return f"Measured{f' {table.date}' if table.date else ''}{command}." if table.date or command else ""
+
+
+def _letters(number: int) -> list[str]:
+    """a ... z, aa ... zz."""
+    return [*ascii_lowercase, *(first + second for first in ascii_lowercase for second in ascii_lowercase)][:number]

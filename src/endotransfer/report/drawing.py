@@ -1,0 +1,140 @@
+"""One look for every figure: drawn for light and dark pages, for wide and narrow ones, and saved as a PNG."""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+
+from endotransfer.errors import DataError
+from endotransfer.files import write_atomically
+from endotransfer.report.page import Html, data_uri, join, tag, text, void
+
+DPI = 160
+COLUMNS, COLUMNS_NARROW = 4, 2  # panels side by side on a laptop and on a phone
+CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito: safe for colour-blind eyes
+
+
+@dataclass(frozen=True)
+class Theme:
+    ink: str
+    muted: str
+    line: str
+    paper: str
+    cycle: tuple[str, ...] = CYCLE
+
+
+LIGHT = Theme(ink="#1d2127", muted="#5f6772", line="#dfe1e5", paper="#ffffff")
+DARK = Theme(
+    ink="#e4e6ea", muted="#9aa3af", line="#30363e", paper="#14171b",
+    cycle=("#56a8e0", "#f08a4b", "#3cc4a0", "#dd94bd", "#e9b949", "#9bd3f5"),
+)  # fmt: skip
+Draw = Callable[[Theme, int], Figure]  # theme, panels side by side
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure as it stands in the page: PNG bytes by (theme, width)."""
+
+    variants: dict[tuple[str, str], bytes]
+
+
+def render(draw: Draw, path: Path, *, narrow: bool = True) -> Drawing:
+    """Draw every variant; the light, wide one is also saved as `path`."""
+    widths = {"narrow": COLUMNS_NARROW} if narrow else {}
+    variants = {
+        (name, width): _png(draw, theme, columns)
+        for name, theme in (("dark", DARK), ("light", LIGHT))
+        for width, columns in (*widths.items(), ("wide", COLUMNS))
+    }
+    write_atomically(path, variants["light", "wide"], DataError)
+    return Drawing(variants)
+
+
+def embed(drawing: Drawing, alt: str, caption: object) -> Html:
+    """The figure with its caption; the browser takes the variant that suits its colours and width."""
+    sources = []
+    for (theme, width), content in drawing.variants.items():
+        conditions = [f"(prefers-color-scheme: {theme})"]
+        conditions += ["(max-width: 600px)"] if width == "narrow" else []
+        sources.append(void("source", media=" and ".join(conditions), srcset=data_uri(content), **_size(content)))
+    plain = drawing.variants["light", "wide"]
+    image = void("img", src=data_uri(plain), alt=alt, **_size(plain))
+    return tag("figure", tag("picture", *sources, image), tag("figcaption", text(caption)))
+
+
+def panels(
+    theme: Theme, count: int, columns: int, *, size: tuple[float, float], margins: tuple[float, float, float, float],
+    foot: float = 0.0,
+) -> tuple[Figure, Any]:  # fmt: skip
+    """A figure with `count` panels in rows of `columns`, and the list of their axes.
+
+    `size` of a panel with its `margins` (left, right, top, bottom), and `foot` under all of them, in inches: fixed, for
+    to have them worked out takes longer than to draw.
+    """
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    (width, height), (left, right, top, bottom) = size, margins
+    whole = (width * columns, height * rows + foot)
+    figure = Figure(figsize=whole, facecolor=theme.paper)
+    FigureCanvasAgg(figure)
+    spaces = {
+        "left": left / whole[0], "right": 1 - right / whole[0],
+        "top": 1 - top / whole[1], "bottom": (bottom + foot) / whole[1],
+        "wspace": (left + right) / (width - left - right), "hspace": (top + bottom) / (height - top - bottom),
+    }  # fmt: skip
+    axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw=spaces).ravel()
+    for unused in axes[count:]:
+        unused.set_axis_off()
+    return figure, axes[:count]
+
+
+def plain_axes(axes: Axes, theme: Theme) -> None:
+    """No box, faint horizontal lines: what is drawn should be the data."""
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.grid(axis="y", color=theme.line, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=0)
+
+
+def files_named(*names: str) -> Html:
+    """`Files: a.png, a.csv`, for the end of a caption."""
+    spelled = [tag("code", name) for name in names]
+    return Html("Files: " + ", ".join(spelled) + ".")
+
+
+def caption(sentence: object, *names: str) -> Html:
+    return join(text(sentence), files_named(*names))
+
+
+def _png(draw: Draw, theme: Theme, columns: int) -> bytes:
+    with rc_context(figure_settings(theme)):
+        figure = draw(theme, columns)
+        raw = io.BytesIO()
+        figure.savefig(raw, format="png", dpi=DPI, facecolor=theme.paper)
+    small = io.BytesIO()  # 128 colours are enough for lines and letters, and a third of the bytes
+    Image.open(raw).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    return small.getvalue()
+
+
+def _size(content: bytes) -> dict[str, int]:
+    """In CSS pixels, so that the page does not jump while it loads."""
+    with Image.open(io.BytesIO(content)) as image:
+        return {"width": round(image.width * 100 / DPI), "height": round(image.height * 100 / DPI)}
+
+
+def figure_settings(theme: Theme) -> dict[str, Any]:
+    return {
+        "font.family": "DejaVu Sans", "font.size": 8, "axes.titlesize": 8.5, "axes.titleweight": "regular",
+        "axes.titlelocation": "left", "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
+        "legend.fontsize": 7.5, "legend.frameon": False, "axes.facecolor": theme.paper, "text.color": theme.ink,
+        "axes.titlecolor": theme.ink, "axes.labelcolor": theme.muted, "axes.edgecolor": theme.muted,
+        "xtick.color": theme.muted, "ytick.color": theme.muted, "axes.linewidth": 0.6, "lines.linewidth": 1.3,
+        "text.parse_math": False,
+    }  # fmt: skip

@@ -1,0 +1,124 @@
+"""Predictions beside the truth: the best, median and worst test images of a system, and what others say of them."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from endotransfer.batch import Sample
+from endotransfer.data.checked import read_checked_mask
+from endotransfer.data.classes import Classes
+from endotransfer.data.images import read_image
+from endotransfer.errors import DataError, EndotransferError
+from endotransfer.metrics import rates
+from endotransfer.predict.predictor import Predictor, load
+from endotransfer.report.csv_file import write_csv
+from endotransfer.report.drawing import files_named
+from endotransfer.report.images import Images
+from endotransfer.report.page import Section, join, missing, paragraph
+from endotransfer.report.study import Run, Study
+from endotransfer.report.tiles import Tile, TileRow, painted, shrink, strip, write_sheet
+
+SYSTEMS = 5  # with image and truth, a row of seven
+EACH = 2  # images of each kind
+
+
+@dataclass(frozen=True)
+class Choice:
+    kind: str  # best, median, worst
+    key: str
+    iou: float
+
+
+def gallery_section(study: Study, images: Images, folder: Path) -> Section:
+    leader = study.leading()
+    if leader is None:
+        body = missing("No run folder with figures lies here, so there are no predictions to show.")
+        return Section("predictions", "Predictions", body)
+    scores = {run.label: found for run in {leader, *study.shown(SYSTEMS)} if (found := read_scores(run)) is not None}
+    if leader.label not in scores:
+        raise DataError(f"{leader.path} has no scores.json with measured images; train or measure the run again.")
+    choices = choose(scores[leader.label])
+    rows, notes = _rows(study, leader, choices, scores, images)
+    write_sheet(folder / "predictions.png", rows)
+    table = [(c.kind, c.key, label, scores[label].get(c.key)) for c in choices for label in scores]
+    write_csv(folder / "predictions.csv", ("kind", "image", "system", "iou"), table)
+    told = (
+        f"Test images by the IoU of {leader.label} (seed {leader.seed}): its best, its median and its worst. "
+        "Tinted: what is predicted, or drawn under truth; the white line repeats the truth. The number is "
+        "the image's IoU of the lesion in per cent (without lesions the mean over classes)."
+    )
+    end = paragraph(files_named("predictions.png", "predictions.csv"), kind="note")
+    return Section("predictions", "Predictions", join(paragraph(told), *map(strip, rows), *map(missing, notes), end))
+
+
+def read_scores(run: Run) -> dict[str, float] | None:
+    """IoU by image, in per cent: of the lesion, or the mean over classes; an image that has neither is left out."""
+    try:
+        rows = json.loads((run.path / "scores.json").read_text(encoding="utf-8"))
+        matrices = np.array([row["matrix"] for row in rows], dtype=np.int64)
+        lesions = any(row["lesions"] is not None for row in rows)
+        ious = 100 * (rates.lesion_iou(matrices) if lesions else rates.miou(matrices))
+        found = {str(row["key"]): float(iou) for row, iou in zip(rows, ious, strict=True) if np.isfinite(iou)}
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return None
+    return found or None
+
+
+def choose(ious: dict[str, float], each: int = EACH) -> list[Choice]:
+    """`each` images of the best, the median and the worst, no image twice; equal scores go by name."""
+    order = sorted(ious, key=lambda key: (-ious[key], key))
+    each = min(each, max(1, len(order) // 3))
+    middle = (len(order) - each) // 2
+    spans = {"best": order[:each], "median": order[middle : middle + each], "worst": order[::-1][:each]}
+    seen: set[str] = set()
+    choices = []
+    for kind, keys in spans.items():
+        choices += [Choice(kind, key, ious[key]) for key in keys if key not in seen]
+        seen |= set(keys)
+    return choices
+
+
+def _rows(
+    study: Study, leader: Run, choices: Sequence[Choice], scores: dict[str, dict[str, float]], images: Images
+) -> tuple[list[TileRow], list[str]]:
+    material = images.of(leader)
+    samples = {sample.key: sample for sample in material.test}
+    lost = [choice.key for choice in choices if choice.key not in samples]
+    if lost:
+        raise DataError(f"the test image {lost[0]} of {leader.path} is not among its test folders any more.")
+    shown = [run for run in study.shown(SYSTEMS) if run.label != leader.label]
+    predictors, notes = _load([leader, *shown])
+    rows = []
+    for choice in choices:
+        sample = samples[choice.key]
+        tiles = _tiles(sample, material.test_classes, predictors, {s: scores[s].get(choice.key) for s in scores})
+        note = " · ".join(filter(None, (choice.key, sample.finding)))
+        rows.append(TileRow(choice.kind.capitalize(), note, tiles))
+    return rows, notes
+
+
+def _load(runs: Sequence[Run]) -> tuple[dict[str, Predictor], list[str]]:
+    """The models that are there, and a sentence for each that is not."""
+    predictors, notes = {}, []
+    for run in runs:
+        try:
+            predictors[run.label] = load(run.path)
+        except EndotransferError as reason:
+            notes.append(f"{run.label} is not shown: {reason}")
+    return predictors, notes
+
+
+def _tiles(
+    sample: Sample, classes: Classes, predictors: dict[str, Predictor], ious: dict[str, float | None]
+) -> list[Tile]:
+    pixels = read_image(sample.image)
+    truth = read_checked_mask(sample, pixels.shape[:2], classes, keep_contradictions=True).mask
+    tiles = [Tile(shrink(pixels), "image"), Tile(painted(pixels, truth), "truth")]
+    for label, predictor in predictors.items():
+        iou = ious.get(label)
+        picture = painted(pixels, predictor.predict(pixels).mask, truth)
+        tiles.append(Tile(picture, label, "–" if iou is None else f"{iou:.1f}"))
+    return tiles

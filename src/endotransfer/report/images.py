@@ -1,0 +1,41 @@
+"""The images behind a run, wherever they lie on this machine."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from endotransfer.config import DataConfig, FolderConfig
+from endotransfer.engine.material import Material, gather
+from endotransfer.errors import DataError
+from endotransfer.methods.base import Needs
+from endotransfer.report.study import Run
+
+
+class Images:
+    """Reads the folders of a run's experiment, each experiment's once.
+
+    `folders` are where data folders lie now, or their parents; one replaces a folder of the experiment of its name.
+    """
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        for folder in folders:
+            if not folder.is_dir():
+                raise DataError(f"there is no folder {folder}; give --data a folder of images, or its parent.")
+        inside = [entry for folder in folders for entry in folder.iterdir() if (entry / "images").is_dir()]
+        self._places = {entry.resolve().name: entry for entry in [*inside, *folders] if (entry / "images").is_dir()}
+        self._read: dict[str, Material] = {}
+
+    def of(self, run: Run) -> Material:
+        """Source, target and test samples as `run` had them; raises DataError where they are not on this machine."""
+        data = self._moved(run.experiment.data)
+        name = data.model_dump_json()
+        if name not in self._read:
+            self._read[name] = gather(data, Needs(target=bool(data.target)))
+        return self._read[name]
+
+    def _moved(self, data: DataConfig) -> DataConfig:
+        def moved(entries: tuple[FolderConfig, ...] | None) -> tuple[FolderConfig, ...] | None:
+            if entries is None:
+                return None
+            return tuple(e.model_copy(update={"path": self._places.get(e.path.name, e.path)}) for e in entries)
+
+        return data.model_copy(update={name: moved(getattr(data, name)) for name in ("source", "target", "test")})

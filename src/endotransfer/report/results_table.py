@@ -1,0 +1,129 @@
+"""The results as a table of the page: a row a system, means over seeds, best and runner-up marked, sortable."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from endotransfer.report.benchmark_rows import BenchmarkTable, Row, label_of
+from endotransfer.report.csv_file import write_csv
+from endotransfer.report.drawing import files_named
+from endotransfer.report.page import Html, Section, breakable, join, paragraph, tag
+from endotransfer.report.ranking import rank
+from endotransfer.report.study import Cell, Study
+
+NOTE = (
+    "Per cent, on the test images; means over seeds, ± the deviation between them. Bold: the best, underlined: the "
+    "runner-up, among the systems that saw no mask of the target. A click on a head sorts."
+)
+LESIONS = "IoU n: normal tissue; IoU d: lesion of any kind; Dice: of d; AUROC: the tag head S1 against the tags."
+EXTRAS: dict[str, Callable[[Cell], Any]] = {  # beside the paper's columns, where any run has them
+    "Dice": lambda cell: cell.get("dice_lesion"),
+    "AUROC": lambda cell: (cell.get("tags") or {}).get("auroc"),
+}
+Shown = tuple[str, float | None, str | None]  # text, what it is sorted by, class
+
+
+def table_section(study: Study, folder: Path) -> Section:
+    """The table of `study`; its figures also as table.csv."""
+    table = study.table
+    extras = {name: values for name, read in EXTRAS.items() if any((values := _means(study.cells, read)).values())}
+    _write(folder / "table.csv", table, extras)
+    heads, rows = html_rows(table, extras)
+    notes = [NOTE, *([] if table.by_class else [LESIONS]), *_against(table), *_printed(table)]
+    remarks = [tag("li", note) for row in table.rows for note in row.notes]
+    return Section(
+        "table",
+        "Results",
+        join(
+            as_table(heads, rows),
+            paragraph(join(" ".join(notes), files_named("table.csv")), kind="note"),
+            tag("ul", *remarks, class_="note") if remarks else "",
+        ),
+    )
+
+
+def html_rows(table: BenchmarkTable, extras: dict[str, dict[str, float | None]]) -> tuple[list[str], list[list[Shown]]]:
+    """The heads, and for each system the cells under them."""
+    marks = rank(table)
+    compared = any(row.difference is not None for row in table.rows)
+    printed = any(row.printed for row in table.rows)
+    heads = ["system", "seeds", *table.columns.values()]
+    heads += ["Δ mIoU"] * compared + ["paper"] * printed + [*extras]
+    rows = []
+    for row in table.rows:
+        cells: list[Shown] = [(row.label, None, None), (str(len(row.seeds)), len(row.seeds), None)]
+        cells += [_figure(row, column, marks.get((row.label, column)), table.decimals) for column in table.columns]
+        cells += [_difference(row)] * compared
+        cells += [_plain(table.printed_figure(row, "miou"))] * printed
+        cells += [
+            _plain(None if (value := of.get(row.label)) is None else f"{value:.1f}", value) for of in extras.values()
+        ]
+        rows.append(cells)
+    return heads, rows
+
+
+def as_table(heads: Sequence[str], rows: Sequence[Sequence[Shown]]) -> Html:
+    tops = [tag("th", tag("button", head, type="button"), scope="col") for head in heads]
+    body = []
+    for (label, _, _), *cells in rows:
+        figures = [
+            tag("td", shown, data_value="" if value is None else value, class_=mark) for shown, value, mark in cells
+        ]
+        body.append(tag("tr", tag("th", breakable(label), scope="row", data_value=label), *figures))
+    table = tag("table", tag("thead", tag("tr", *tops)), tag("tbody", *body), class_="sortable")
+    return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="Results")
+
+
+def _figure(row: Row, column: str, mark: str | None, decimals: int) -> Shown:
+    figure = row.figures[column]
+    if figure is None:
+        return "–", None, None
+    spread = "" if figure.deviation is None else tag("small", f" ± {figure.deviation:.1f}")
+    return Html(join(f"{figure.mean:.{decimals}f}") + spread), figure.mean, mark
+
+
+def _difference(row: Row) -> Shown:
+    if row.difference is None:
+        return "–", None, None
+    interval = "" if row.interval is None else tag("small", f" {row.interval[0]:+.1f} to {row.interval[1]:+.1f}")
+    return Html(join(f"{row.difference:+.2f}") + interval), row.difference, None
+
+
+def _plain(shown: str | None, value: float | None = None) -> Shown:
+    if shown is None or shown == "-":
+        return "–", None, None
+    return shown, float(shown) if value is None else value, None
+
+
+def _means(cells: Sequence[Cell], read: Callable[[Cell], Any]) -> dict[str, float | None]:
+    """By system, over the seeds that have the figure."""
+    values: dict[str, list[float]] = {label_of(cell): [] for cell in cells}
+    for cell in cells:
+        value = read(cell)
+        if isinstance(value, int | float):
+            values[label_of(cell)].append(float(value))
+    return {label: fmean(some) if some else None for label, some in values.items()}
+
+
+def _against(table: BenchmarkTable) -> list[str]:
+    if all(row.interval is None for row in table.rows):
+        return []
+    return [f"Δ: against {table.reference}, with its 95 % interval."]
+
+
+def _printed(table: BenchmarkTable) -> list[str]:
+    if not any(row.printed for row in table.rows):
+        return []
+    return ["Paper: the mIoU that it prints for the system, on its own data."]
+
+
+def _write(path: Path, table: BenchmarkTable, extras: dict[str, dict[str, float | None]]) -> None:
+    columns = [name for head in table.columns.values() for name in (head, f"{head} deviation")]
+    rows = []
+    for row in table.rows:
+        figures = [row.figures[column] for column in table.columns]
+        pairs = [x for one in figures for x in ((one.mean, one.deviation) if one else (None, None))]
+        rows.append([row.label, len(row.seeds), *pairs, row.difference, *(row.interval or (None, None)),
+                     *(of.get(row.label) for of in extras.values())])  # fmt: skip
+    write_csv(path, ("system", "seeds", *columns, "difference", "low", "high", *extras), rows)

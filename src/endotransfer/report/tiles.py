@@ -1,0 +1,94 @@
+"""Rows of small pictures: as HTML that wraps on a phone, and as one PNG sheet."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib import rc_context
+from numpy.typing import NDArray
+from PIL import Image
+from skimage.segmentation import find_boundaries
+
+from endotransfer.batch import IGNORE
+from endotransfer.errors import DataError
+from endotransfer.files import write_atomically
+from endotransfer.predict.files import overlay
+from endotransfer.report.drawing import LIGHT, figure_settings, panels
+from endotransfer.report.page import Html, breakable, data_uri, tag, void
+
+SIDE = 224  # pixels of a tile's longer side
+WHITE = np.array([255, 255, 255], np.uint8)
+Pixels = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Tile:
+    pixels: Pixels  # [H, W, 3]
+    title: str
+    figure: str = ""  # a number under it
+
+
+@dataclass(frozen=True)
+class TileRow:
+    title: str
+    note: str
+    tiles: list[Tile]
+
+
+def shrink(pixels: Pixels, *, labels: bool = False) -> Pixels:
+    """An image [H, W, 3] or label map [H, W] with a longer side of SIDE; labels are never mixed."""
+    height, width = pixels.shape[:2]
+    scale = SIDE / max(height, width)
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    how = Image.Resampling.NEAREST if labels else Image.Resampling.LANCZOS
+    return np.asarray(Image.fromarray(pixels).resize(size, how))
+
+
+def painted(image: Pixels, mask: Pixels, truth: Pixels | None = None) -> Pixels:
+    """The image with a mask over it, and the outline of the truth in white; all at SIDE, so that lines stay thin."""
+    picture = overlay(shrink(image), shrink(mask, labels=True))
+    if truth is not None:
+        true = shrink(truth, labels=True)
+        picture[find_boundaries(np.where(true == IGNORE, 0, true), mode="inner")] = WHITE
+    return picture
+
+
+def strip(row: TileRow) -> Html:
+    """A row of the page."""
+    figures = [
+        tag("figure", void("img", src=data_uri(_jpeg(tile.pixels), "image/jpeg"), alt=f"{row.title}: {tile.title}",
+                           width=tile.pixels.shape[1], height=tile.pixels.shape[0], loading="lazy"),
+            tag("figcaption", breakable(tile.title), Html("<br>"), tag("b", tile.figure) if tile.figure else ""))
+        for tile in row.tiles
+    ]  # fmt: skip
+    head = tag("h3", row.title, tag("span", f" {row.note}"))
+    return tag("div", head, tag("div", *figures, class_="strip"), class_="row")
+
+
+def write_sheet(path: Path, rows: Sequence[TileRow]) -> None:
+    """All rows as one PNG."""
+    columns = max(len(row.tiles) for row in rows)
+    with rc_context(figure_settings(LIGHT)):
+        figure, axes = panels(LIGHT, len(rows) * columns, columns, size=(1.5, 1.78), margins=(0.04, 0.04, 0.32, 0.02))
+        for cell in axes:
+            cell.set_axis_off()
+        for place, row in enumerate(rows):
+            for cell, tile in zip(axes[place * columns :], row.tiles, strict=False):
+                cell.imshow(tile.pixels, interpolation="nearest")
+                above = (
+                    f"{row.title[:28]}\n{row.note[:28]}"
+                    if tile is row.tiles[0]
+                    else f"{tile.title[:28]}\n{tile.figure}"
+                )
+                cell.set_title(above, fontsize=6.5, loc="left")
+        raw = io.BytesIO()
+        figure.savefig(raw, format="png", dpi=160)
+    write_atomically(path, raw.getvalue(), DataError)
+
+
+def _jpeg(pixels: Pixels) -> bytes:
+    raw = io.BytesIO()
+    Image.fromarray(pixels).save(raw, "JPEG", quality=88, subsampling=0)
+    return raw.getvalue()

@@ -1,0 +1,132 @@
+"""NMD does what it is for: critics learn to tell cells of two domains apart, and features to keep them from it."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from endotransfer.batch import Batch
+from endotransfer.methods.base import Memo, Progress
+from endotransfer.methods.nmd import Nmd, shares_of_classes
+from endotransfer.transfer.confusion import domain_loss, ramp, scores_of
+from tests.contract.behaviour import build as build_method
+from tests.contract.behaviour import one_batch, train
+
+NOTHING = 1e-12  # a weight with which the term is there and cannot be felt
+LATE = Progress(step=9, steps=10)  # the ramp is up, and the class term has started
+
+
+@pytest.fixture(scope="module")
+def batch(make_experiment: Any) -> Batch:
+    return one_batch(make_experiment, "nmd")
+
+
+@pytest.fixture
+def build(make_experiment: Any) -> Any:
+    def make(progress: Progress = LATE, world: str = "tagged", **settings: Any) -> Nmd:
+        method = build_method(make_experiment, "nmd", world, **settings)
+        assert isinstance(method, Nmd)
+        method.progress = progress
+        return method
+
+    return make
+
+
+@torch.no_grad()
+def accuracy(method: Nmd, batch: Batch) -> float:
+    """Of the critic of all cells."""
+    outputs = method.forward_both(batch.source.images, batch.target.images)
+    source, target = scores_of(method.critics["all"], (outputs[0].features, outputs[1].features))
+    return torch.cat([source.argmax(1) == 0, target.argmax(1) == 1]).double().mean().item()
+
+
+@torch.no_grad()
+def class_losses(method: Nmd, batch: Batch) -> list[float]:
+    """What each class critic is left with; log 2 is chance."""
+    on_source, on_target = method.forward_both(batch.source.images, batch.target.images)
+    source, target = shares_of_classes(batch.source, on_source, on_target)
+    features = on_source.features[: len(source)], on_target.features
+    return [
+        domain_loss(scores_of(critic, features), (source[:, k], target[:, k])).item()
+        for k, critic in enumerate(method.critics["classes"])
+    ]
+
+
+def test_critics_alone_learn_to_tell_fixed_features_apart(build: Any, batch: Batch) -> None:
+    method = build(critic_lr=3e-3, class_critic_lr=3e-3)
+    before = {name: value.clone() for name, value in method.segmenter.state_dict().items()}
+    train(method, batch, 20, "critic")
+    assert accuracy(method, batch) > 0.9
+    assert all(loss < 0.5 * math.log(2) for loss in class_losses(method, batch))
+    assert all(torch.equal(before[name], value) for name, value in method.segmenter.state_dict().items())
+
+
+def test_confusion_takes_the_critics_towards_chance(build: Any, batch: Batch) -> None:
+    """The segmenter's steps are small, so that critics which nothing confuses can follow its features."""
+    reached, left = {}, {}
+    for weight in (3.0, NOTHING):
+        method = build(weight=weight, class_weight=weight, critic_lr=3e-3, class_critic_lr=3e-3)
+        train(method, batch, 30, "net", "critic", lr=2e-4)
+        reached[weight], left[weight] = accuracy(method, batch), sum(class_losses(method, batch))
+    assert reached[NOTHING] > 0.9
+    assert reached[3.0] - 0.5 < 0.75 * (reached[NOTHING] - 0.5)
+    assert left[3.0] > 2 * left[NOTHING]
+
+
+def test_losses_are_the_recipes(build: Any, batch: Batch) -> None:
+    """With critics that say 0 (one half) every cross-entropy is log 2, in every cell and for every class."""
+    method = build()
+    for module in method.critics.modules():
+        if isinstance(module, torch.nn.Conv2d):
+            torch.nn.init.zeros_(module.weight)
+    masks = batch.source.masks.clone()
+    masks[:, :2] = torch.tensor([0, 1])[:, None]  # both classes in every image
+    source = replace(batch.source, masks=masks)
+    memo: Memo = {}
+    terms = method.losses("net", Batch(source, batch.target), memo)
+    assert set(terms) == {
+        "segmentation_source", "classification_source", "classification_target", "adversarial_all",
+        "adversarial_classes",
+    }  # fmt: skip
+    risen = 0.05 * ramp(0.9, 0.4) * math.log(2)
+    assert terms["adversarial_all"].item() == pytest.approx(risen)
+    assert terms["adversarial_classes"].item() == pytest.approx(2 * risen, rel=1e-3)
+    critic_terms = {name: value.item() for name, value in method.losses("critic", batch, memo).items()}
+    assert critic_terms == pytest.approx({"critic_all": math.log(2), "critic_classes": 2 * math.log(2)}, rel=1e-3)
+    assert not any(part.requires_grad for pair in memo.values() for part in pair)
+
+
+def test_the_weights_rise_and_the_class_term_starts_late(build: Any) -> None:
+    assert build(Progress(0, steps=3000)).transfer_weights() == {"all": 0}
+    early = build(Progress(999, steps=3000)).transfer_weights()
+    assert early == {"all": pytest.approx(0.05 * (2 / (1 + math.exp(-10 * 999 / 1200)) - 1))}
+    late = build(Progress(1000, steps=3000)).transfer_weights()
+    assert late["classes"] == late["all"] == pytest.approx(0.05, rel=1e-3)
+
+
+def test_before_its_start_the_class_term_trains_its_critics_and_nothing_else(build: Any, batch: Batch) -> None:
+    method = build(Progress(1, steps=10))
+    memo: Memo = {}
+    assert "adversarial_classes" not in method.losses("net", batch, memo)
+    assert "critic_classes" in method.losses("critic", batch, memo)
+
+
+def test_source_images_without_masks_are_left_out_of_the_class_term_alone(build: Any, batch: Batch) -> None:
+    fewer = replace(batch.source, masks=batch.source.masks[:1])
+    method = build()
+    memo: Memo = {}
+    method.losses("net", Batch(fewer, batch.target), memo)
+    assert len(memo["features"][0]) == len(fewer.images) and len(memo["shares"][0]) == 1
+    assert all(value.isfinite() for value in method.losses("critic", batch, memo).values())
+
+
+def test_there_is_a_critic_a_class_and_a_switched_off_part_does_not_exist(build: Any) -> None:
+    assert len(build().critics["classes"]) == 2 and len(build(world="untagged").critics["classes"]) == 5
+    assert set(build(class_weight=0).critics) == {"all"} and set(build(weight=0).critics) == {"classes"}
+    nothing = build(weight=0, class_weight=0)
+    assert not hasattr(nothing, "critics") and nothing.stages()[0].phases == ("net",)
+    assert build().stages()[0].phases == ("net", "critic")
+    rates = [group["lr"] for group in build().optimiser("critic").param_groups]
+    assert rates == [1e-3, 2e-3] and build().optimiser("net") is None

@@ -1,0 +1,28 @@
+"""The labelled source of a tiny world as one batch, for tests that look at where a map is right."""
+
+from typing import Any
+
+import torch
+from rich.console import Console
+from torch import Tensor
+
+from endotransfer.batch import SourceBatch
+from endotransfer.engine.feeding import prepare_feeding
+from endotransfer.engine.material import gather
+from endotransfer.engine.source_set import WholeSource
+from endotransfer.methods.base import METHODS
+
+
+def whole_source(make_experiment: Any, name: str) -> SourceBatch:
+    """Every source image with a mask, unaugmented, as `prepare` sees them."""
+    experiment = make_experiment("tagged", name)
+    needs = METHODS.get(name).needs
+    material = gather(experiment.data, needs)
+    masked = prepare_feeding(experiment, material, needs, lambda *_: None, 0, 1, Console(quiet=True)).masked
+    (only,) = WholeSource(masked, len(material.masked), True, torch.device("cpu"), torch.float32)
+    return only
+
+
+def share_ranked_right(scores: Tensor, truth: Tensor) -> float:
+    """How often a true element scores above a false one (the area under the ROC curve); chance is one half."""
+    return (scores[truth][:, None] > scores[~truth][None]).double().mean().item()

@@ -1,0 +1,74 @@
+"""A page lets nothing in that a user wrote as markup, and nothing out."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from endotransfer.report.page import Html, Section, breakable, missing, tag, text, void, whole_page
+
+HOSTILE = '"><script>alert(1)</script>'
+
+
+class Parsed(HTMLParser):
+    """Tags with their attributes, and all text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture
+def page() -> str:
+    return whole_page(HOSTILE, Html(""), [Section("one", HOSTILE, missing(HOSTILE))])
+
+
+def test_text_is_escaped_once_and_html_is_left_alone() -> None:
+    assert text("<b> & \"'") == "&lt;b&gt; &amp; &quot;&#x27;"
+    assert text(Html("<b>")) == "<b>"
+
+
+def test_attributes_are_escaped_and_spelled_as_html_has_them() -> None:
+    made = tag("p", HOSTILE, class_="a", data_value=HOSTILE, title=None)
+    assert Parsed(made).tags == [("p", {"class": "a", "data-value": HOSTILE})]
+    assert Parsed(made).text == HOSTILE
+    assert void("img", alt="a") == '<img alt="a">'
+
+
+def test_a_long_name_may_break_and_stays_escaped() -> None:
+    assert breakable("<a_b/c") == "&lt;a_<wbr>b/<wbr>c"
+
+
+def test_a_hostile_name_is_text_in_title_heading_and_body(page: str) -> None:
+    parsed = Parsed(page)
+    assert [name for name, _ in parsed.tags].count("script") == 1
+    assert parsed.text.count(HOSTILE) == 5  # title, h1, menu, h2, sentence
+
+
+def test_the_policy_allows_this_style_and_this_script_and_nothing_else(page: str) -> None:
+    policy = next(found["content"] for name, found in Parsed(page).tags if "http-equiv" in found)
+    assert policy is not None
+    for element, rule in (("style", "style-src"), ("script", "script-src")):
+        inline = re.findall(f"<{element}>(.*?)</{element}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inline[-1].encode()).digest()).decode()
+        assert f"{rule} 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_the_page_has_a_language_a_viewport_and_a_menu_that_leads_somewhere(page: str) -> None:
+    tags = Parsed(page).tags
+    assert ("html", {"lang": "en"}) in tags
+    assert any(found.get("name") == "viewport" for _, found in tags)
+    assert ("a", {"href": "#one"}) in tags
+    assert ("section", {"id": "one"}) in tags
