@@ -112,6 +112,8 @@ def start_fabric(training: TrainingConfig) -> Fabric:
         strategy="ddp" if training.devices * training.nodes > 1 else "auto", precision=PRECISIONS[training.precision],
     )  # fmt: skip
     fabric.launch()
+    if cuda:  # pragma: needs cuda
+        torch.cuda.reset_peak_memory_stats()  # several runs in one process: each has its own peak
     return fabric
 
 

@@ -142,3 +142,11 @@ def test_other_integer_types_come_back_as_they_were():
     segments = torch.zeros(1, 3, 3, dtype=torch.int64)
     for result in (vote_synchronously(labels, segments, 2), vote_superpixels(labels, segments, 2)):
         assert result.dtype == torch.int64 and (result == 1).all()
+
+
+def test_the_kernel_of_the_gpu_is_whole() -> None:
+    """It runs where a GPU is (test_cuda.py); here at least it is read, so that a slip shows on every machine."""
+    pytest.importorskip("triton")
+    from endotransfer.transfer.voting_kernel import vote_once
+
+    assert callable(vote_once)
