@@ -43,7 +43,6 @@ class TargetBatch:
     tags: Tensor | None  # [B] int64, UNKNOWN_TAG where missing; None: this experiment has no tags
     stored: Tensor | None = None  # [B, H, W] int64: the map the last target pass stored, under this batch's geometry
     superpixels: Tensor | None = None  # [B, H, W] int64, where the method asks for them
-    reviewed: Tensor | None = None  # [B, H, W] int64: what a person confirmed, IGNORE elsewhere
     keys: list[str] = field(default_factory=list)
 
 
@@ -53,6 +52,9 @@ class Batch:
 
     source: SourceBatch | None = None
     target: TargetBatch | None = None
+    reviewed: SourceBatch | None = (
+        None  # target images with masks that a person confirmed: the engine's
+    )
 
 
 @dataclass

@@ -5,10 +5,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from endotransfer.protocols import PROTOCOLS
+from endotransfer.registry import nearest
+
 LARGEST_SEED = 2**63 - 1  # a signed 64-bit integer, which is what every generator and file format takes
 LARGEST_BATCH = 4096  # images; what asks for more would gather them for ever
 Zoom = Annotated[float, Field(ge=0.1, le=10)]
 Positive = Annotated[int, Field(ge=1)]
+Side = Annotated[int, Field(ge=32, le=4096)]
+Sides = tuple[Side, Side]  # height, width
+V2_RATES = (6, 12, 18, 24)  # of DeepLab-v2's classifiers
 
 
 class Strict(BaseModel):
@@ -21,6 +27,7 @@ class FolderConfig(Strict):
     """One folder of a domain.  A plain path may stand in its place."""
 
     path: Path
+    layout: str = "auto"  # native, or one of data/layouts/; auto: recognised by its folders, native if in doubt
     split: str | None = None  # None: all of a source, `train` of a target, `test` of a test set (where splits exist)
     where: dict[str, str] = Field(default_factory=dict)  # further columns of labels.csv that must match
 
@@ -31,6 +38,7 @@ class AugmentConfig(Strict):
     flip_horizontal: bool = True
     flip_vertical: bool = True
     scale: tuple[Zoom, Zoom] = (1.0, 1.0)  # zoom range of a random crop; (1, 1): none
+    crop: Sides | None = None  # (height, width) of the random part that is trained on; None: the whole image
     colour: float = Field(default=0.0, ge=0, le=1)  # strength of brightness, contrast, saturation and hue jitter
     blur: float = Field(default=0.0, ge=0, le=1)  # probability of a Gaussian blur
 
@@ -55,9 +63,12 @@ class DataConfig(Strict):
     source: tuple[FolderConfig, ...]
     target: tuple[FolderConfig, ...] = ()
     test: tuple[FolderConfig, ...] | None = None  # None: the target folders
+    classes: str | None = None  # a list of protocols.py; None: what the folders themselves say
     size: int | tuple[int, int] = 352  # every image is resized to this (height, width) for the network
+    source_size: int | tuple[int, int] | None = None  # of source images, where crops make domains equal; None: size
     tags: bool = True  # False: street scenes, no classification head, no tag is read
     superpixels: SuperpixelConfig = SuperpixelConfig()
+    reviewed: Literal["ignore", "use"] = "ignore"  # masks of target images that a person confirmed in the viewer
     contradictions: Literal["stop", "keep"] = "stop"  # a tag against a mask: an error, or stated and left as it is
     cache: Literal["auto", "always", "never"] = "auto"  # keep decoded images in memory
 
@@ -76,17 +87,29 @@ class DataConfig(Strict):
             raise ValueError("masks to learn from are needed; name at least one folder")
         return value
 
-    @field_validator("size")
+    @field_validator("classes")
     @classmethod
-    def _usable_size(cls, value: int | tuple[int, int]) -> int | tuple[int, int]:
-        sides = (value,) if isinstance(value, int) else value
-        if not all(32 <= side <= 4096 for side in sides):
+    def _known_classes(cls, value: str | None) -> str | None:
+        if value is not None and value not in PROTOCOLS:
+            raise ValueError(f"there is no list of classes called '{value}'; {nearest(value, PROTOCOLS.names())}")
+        return value
+
+    @field_validator("size", "source_size")
+    @classmethod
+    def _usable_size(cls, value: int | tuple[int, int] | None) -> int | tuple[int, int] | None:
+        sides = value if isinstance(value, tuple) else (value,)
+        if not all(side is None or 32 <= side <= 4096 for side in sides):
             raise ValueError("height and width are 32 to 4096 pixels each; write for example 352 or [256, 320]")
         return value
 
     @property
     def shape(self) -> tuple[int, int]:
         return (self.size, self.size) if isinstance(self.size, int) else self.size
+
+    @property
+    def source_shape(self) -> tuple[int, int]:
+        size = self.size if self.source_size is None else self.source_size
+        return (size, size) if isinstance(size, int) else size
 
 
 class ModelConfig(Strict):
@@ -97,10 +120,19 @@ class ModelConfig(Strict):
     weights: Path | None = None  # a local safetensors file of backbone weights
     stride_on: Literal["auto", "conv1", "conv2"] = "auto"  # where a ResNet's bottleneck has its stride
     norm: Literal["frozen", "group", "per_domain", "batch"] = "frozen"
+    head: Literal["deeplab_v3", "deeplab_v2"] = "deeplab_v3"
     multi_grid: tuple[int, ...] | None = (1, 2, 4)
     aspp_rates: tuple[Positive, ...] = Field(default=(12, 24, 36), min_length=1)
     aspp_channels: int = Field(default=256, ge=1)
     dropout: float = Field(default=0.1, ge=0, lt=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_in_deeplab_v2(cls, values: Any) -> Any:
+        """The older network has its own rates and no multi-grid; whatever is written wins."""
+        if isinstance(values, dict) and values.get("head") == "deeplab_v2":
+            return {"aspp_rates": V2_RATES, "multi_grid": None, **values}
+        return values
 
 
 class TrainingConfig(Strict):
@@ -110,6 +142,8 @@ class TrainingConfig(Strict):
     steps_per_epoch: int | None = Field(default=None, ge=1)  # None: one pass over the source set
     batch_source: int = Field(default=4, ge=1, le=LARGEST_BATCH)
     batch_target: int = Field(default=4, ge=1, le=LARGEST_BATCH)
+    batch_reviewed: int = Field(default=4, ge=1, le=LARGEST_BATCH)  # where data.reviewed is `use`
+    reviewed_weight: float = Field(default=1.0, gt=0)  # of their cross-entropy
     masked_share: float = Field(default=0.5, gt=0, le=1)  # of a source batch, where tag-only source images exist
     optimiser: Literal["adam", "adamw", "sgd"] = "adam"
     lr: float = Field(default=1e-4, gt=0)
@@ -147,6 +181,8 @@ class EvaluationConfig(Strict):
     resamples: int = Field(default=1000, ge=1)  # of the bootstrap
     batch: int = Field(default=16, ge=1, le=LARGEST_BATCH)
     pranet: bool = False  # also the figures of the PraNet protocol
+    size: Sides | Literal["own"] | None = None  # what the network sees: None: data.size; own: each image's own size
+    window: Sides | None = None  # a sliding window (height, width) over that; None: the whole image at once
 
 
 class Experiment(Strict):
@@ -169,4 +205,16 @@ class Experiment(Strict):
     def _method_has_a_name(self) -> "Experiment":
         if not isinstance(self.method.get("name"), str):
             raise ValueError("method.name is missing; `endotransfer methods` lists what there is")
+        return self
+
+    @model_validator(mode="after")
+    def _crops_fit(self) -> "Experiment":
+        crop, data = self.training.augment.crop, self.data
+        if crop is None and data.source_shape != data.shape:
+            raise ValueError("data.source_size differs from data.size, so training.augment.crop must make them equal")
+        for shape in (data.source_shape, data.shape):
+            if crop is not None and (crop[0] > shape[0] or crop[1] > shape[1]):
+                raise ValueError(f"training.augment.crop {list(crop)} is larger than the images, {list(shape)}")
+        if self.evaluation.window is not None and data.tags:
+            raise ValueError("evaluation.window is for data.tags: false; a tag is about the whole image")
         return self

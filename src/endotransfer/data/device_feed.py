@@ -52,7 +52,11 @@ class DeviceFeed:
             if use_target or name != "target"
         }
         source = [parts[name] for name in ("masked", "tag-only") if name in parts]
-        return Batch(self._source(source) if source else None, self._target(parts) if "target" in parts else None)
+        return Batch(
+            self._source(source) if source else None,
+            self._target(parts) if "target" in parts else None,
+            self._source([parts["reviewed"]]) if "reviewed" in parts else None,
+        )
 
     def _source(self, parts: list["Part"]) -> SourceBatch:
         images = torch.cat([part.images for part in parts])

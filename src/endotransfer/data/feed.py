@@ -49,12 +49,13 @@ class Feed:
         masked: Share | None = None,
         tag_only: Share | None = None,
         target: Share | None = None,
+        reviewed: Share | None = None,
         tags: bool = True,
         workers: int = 0,
     ) -> None:
         if target is not None and target.stream.images.masks:
             raise ConfigError("the target stream was opened with masks; target training masks may not be read.")
-        shares = {"masked": masked, "tag-only": tag_only, "target": target}
+        shares = {"masked": masked, "tag-only": tag_only, "target": target, "reviewed": reviewed}
         self.shares = {name: share for name, share in shares.items() if share is not None and share.images > 0}
         self.tags = tags
         self._plan: list[Step] = []
@@ -82,8 +83,8 @@ class Feed:
     def _batches(self, steps: list[Step]) -> Iterator[Batch]:
         self._plan[:] = steps
         for parts in results(self._loader):
-            source, target = parts.get("source"), parts.get("target")
-            yield Batch(SourceBatch(**source) if source else None, TargetBatch(**target) if target else None)
+            kinds = {"source": SourceBatch, "target": TargetBatch, "reviewed": SourceBatch}
+            yield Batch(**{name: kinds[name](**part) for name, part in parts.items()})
 
     def close(self) -> None:
         """End the loader processes; a later call of `batches` starts new ones."""
@@ -112,13 +113,18 @@ class _Parts(Dataset[Any]):
         target = self._items("target", step) if step.use_target else []
         parts = {}
         if masked or tag_only:
-            parts["source"] = self._common(masked + tag_only)
-            size = parts["source"]["images"].shape[-2:]
-            parts["source"]["masks"] = _stack(masked, "mask") if masked else torch.empty((0, *size)).byte()
+            parts["source"] = self._labelled(masked, tag_only)
         if target:
             maps = {name: _stack(target, name) for name in ("stored", REGIONS) if name in target[0]}
             parts["target"] = {**self._common(target), **maps}
+        if reviewed := self._items("reviewed", step):
+            parts["reviewed"] = self._labelled(reviewed, [])
         return parts
+
+    def _labelled(self, masked: list[Item], tag_only: list[Item]) -> dict[str, Any]:
+        common = self._common(masked + tag_only)
+        masks = _stack(masked, "mask") if masked else torch.empty((0, *common["images"].shape[-2:])).byte()
+        return {**common, "masks": masks}
 
     def _items(self, name: str, step: Step) -> list[Item]:
         if name not in self.shares:

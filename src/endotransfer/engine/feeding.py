@@ -10,10 +10,12 @@ from rich.console import Console
 
 from endotransfer.batch import Sample
 from endotransfer.config import Experiment
+from endotransfer.data.classes import Classes
 from endotransfer.data.decoded import DecodedImages
 from endotransfer.data.device_feed import DeviceFeed
 from endotransfer.data.device_pass import DevicePassSet
 from endotransfer.data.kept import decoded_images
+from endotransfer.data.reviewed_targets import as_indices
 from endotransfer.data.streams import Feed, MapReader, PassSet, Share, Stream
 from endotransfer.data.superpixels import SuperpixelCache, SuperpixelSettings
 from endotransfer.data.transforms import Augment
@@ -49,13 +51,19 @@ def prepare_feeding(
     """Decode (once, where memory allows) and lay out the streams.  Target images are opened without their masks."""
     training, data = experiment.training, experiment.data
     workers = worker_count(training.workers, training.devices)
+    keep = data.contradictions == "keep"
 
-    def decoded(samples: list[Sample], what: str, *, masks: bool) -> DecodedImages:
+    source_shape = data.shape if needs.masks_of_target else data.source_shape
+
+    def decoded(
+        samples: list[Sample], what: str, shape: tuple[int, int], *, masks: bool,
+        classes: Classes = material.classes, keep: bool = keep,
+    ) -> DecodedImages:  # fmt: skip
         with progress_bar(console, shown=rank == 0) as bar:
             task = bar.add_task(f"reading {what}", total=len(samples), note="")
             return decoded_images(
-                samples, data.shape, material.classes, masks=masks, cache=data.cache,
-                memory_share=0.5 / world, keep_contradictions=data.contradictions == "keep",
+                samples, shape, classes, masks=masks, cache=data.cache,
+                memory_share=0.5 / world, keep_contradictions=keep,
                 progress=lambda done, total: bar.update(task, completed=done),
             )  # fmt: skip
 
@@ -65,14 +73,19 @@ def prepare_feeding(
         return Stream(name, images, seed=experiment.seed, augment=augment, maps=maps, superpixels=regions)
 
     superpixels = SuperpixelCache(settings=SuperpixelSettings(**data.superpixels.model_dump()))
-    masked = decoded(material.masked, "source masks", masks=True)
-    tagged = decoded(material.tagged, "source tags", masks=False) if material.tagged else None
-    target = decoded(material.target, "target", masks=False) if material.target else None
+    masked = decoded(material.masked, "source masks", source_shape, masks=True)
+    tagged = decoded(material.tagged, "source tags", source_shape, masks=False) if material.tagged else None
+    target = decoded(material.target, "target", data.shape, masks=False) if material.target else None
+    reviewed = None
+    if material.reviewed:  # a person's mask goes before the tag, so that the two may differ
+        literal = as_indices(material.classes)
+        reviewed = decoded(material.reviewed, "reviewed masks", data.shape, masks=True, classes=literal, keep=True)
     share = masked_share(training.batch_source, training.masked_share, bool(tagged))
     feed = Feed(
         masked=Share(stream("masked", masked), share),
         tag_only=Share(stream("tagged", tagged), training.batch_source - share) if tagged else None,
         target=Share(stream("target", target, maps), training.batch_target) if target else None,
+        reviewed=Share(stream("reviewed", reviewed), training.batch_reviewed) if reviewed else None,
         tags=material.tags,
         workers=workers,
     )
@@ -86,7 +99,7 @@ def prepare_feeding(
     steps = training.steps_per_epoch or math.ceil(
         material.source_images / (training.batch_source * training.accumulate)
     )
-    notes = sum((images.notes for images in (masked, tagged, target) if images), Counter[str]())
+    notes = sum((images.notes for images in (masked, tagged, target, reviewed) if images), Counter[str]())
     near_feed, near_pass = near_to(device, feed, pass_set)
     return Feeding(near_feed, masked, near_pass, steps, notes)
 

@@ -1,13 +1,15 @@
 """What an experiment reads from disk: who is source, target and test, which classes and whether tags there are."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from endotransfer.batch import UNKNOWN_TAG, Sample
 from endotransfer.config import DataConfig, FolderConfig
 from endotransfer.data.classes import Classes
-from endotransfer.data.layout import Domain, distinct_names, read_domain
+from endotransfer.data.layout import Domain, Part, distinct_names, read_domain
+from endotransfer.data.reviewed_targets import reviewed_samples
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.methods.base import Needs
 
@@ -25,6 +27,8 @@ class Material:
     test_classes: Classes  # the same names; what a value in a mask means is each folder's own affair
 
     unused: int = 0  # source images with neither mask nor tag
+    reviewed: list[Sample] = field(default_factory=list)  # target images with a mask that a person confirmed
+    notes: Counter[str] = field(default_factory=Counter)  # what was left out of the folders, and how many files
 
     @property
     def source_images(self) -> int:
@@ -37,10 +41,11 @@ def gather(data: DataConfig, needs: Needs) -> Material:
         raise ConfigError("data.target is empty, and this method needs a target; name its folders.")
     # One set of names for all roles: two folders called `train` must not share the keys of their images.
     names = distinct_names(folder.path for folder in (*data.source, *data.target, *(data.test or ())))
-    target = read_role(data.target, "train", names)
+    target = read_role(data.target, "train", names, classes=data.classes)
     undivided = tuple(folder.model_copy(update={"split": None}) for folder in data.target)
-    test = read_role(undivided if data.test is None else data.test, "test", names, strict=data.test is None)
-    source = target if needs.masks_of_target else read_role(data.source, None, names)
+    tested = undivided if data.test is None else data.test
+    test = read_role(tested, "test", names, strict=data.test is None, classes=data.classes)
+    source = target if needs.masks_of_target else read_role(data.source, None, names, classes=data.classes)
     _same_classes(source, target, test)
     if not data.tags:
         source, target, test = (domain and _untagged(domain) for domain in (source, target, test))
@@ -58,7 +63,24 @@ def gather(data: DataConfig, needs: Needs) -> Material:
     test_classes = test.classes if test else source.classes
     tagged = tagged if tags else []
     unused = len(source.samples) - len(masked) - len(tagged)
-    return Material(source.classes, tags, masked, tagged, target_samples, test_samples, test_classes, unused)
+    reviewed = _reviewed(data, target)
+    return Material(
+        source.classes, tags, masked, tagged, target_samples, test_samples, test_classes, unused, reviewed,
+        _left_out(source, target, test),
+    )  # fmt: skip
+
+
+def _reviewed(data: DataConfig, target: Domain | None) -> list[Sample]:
+    """Never a test image: what is measured on stays unseen, whoever has drawn on it."""
+    if data.reviewed == "ignore":
+        return []
+    found = reviewed_samples(target.samples) if target else []
+    if not found:
+        raise DataError(
+            "data.reviewed is `use` but no target training image has a reviewed mask; confirm some with "
+            "`endotransfer serve RUN --images FOLDER`, or write `reviewed: ignore`."
+        )
+    return found
 
 
 def read_role(
@@ -67,28 +89,38 @@ def read_role(
     names: Mapping[Path, str] | None = None,
     *,
     strict: bool = False,
+    classes: str | None = None,
 ) -> Domain | None:
     """A domain.  Without a `split` of its own a folder gives its `default_split`, or all of it where it has no splits
-    (`strict`: nothing, since what is not divided cannot be both trained and tested on)."""
+    (`strict`: nothing, since what is not divided cannot be both trained and tested on).  For `test` stands `val` where
+    no image is in `test`: some sets keep the labels of their test images to themselves."""
     if not folders:
         return None
-    domain = read_domain([(folder.path, folder.split, folder.where) for folder in folders], names)
+    parts = [Part(folder.path, folder.split, folder.where, folder.layout) for folder in folders]
+    domain = read_domain(parts, names, classes)
     if default_split is None:
         return domain
-    chosen = {str(folder.path) for folder in folders if folder.split is not None} if not strict else set()
-    accepted = {default_split} if strict else {default_split, ""}
-    kept = [s for s in domain.samples if s.split in accepted or str(s.image.parent.parent) in chosen]
+    chosen = [folder.path for folder in folders if folder.split is not None and not strict]
+    splits = {sample.split for sample in domain.samples}
+    split = "val" if default_split == "test" and "test" not in splits and "val" in splits else default_split
+    accepted = {split} if strict else {split, ""}
+    kept = [s for s in domain.samples if s.split in accepted or any(map(s.image.is_relative_to, chosen))]
     if not kept:
         raise DataError(
             f"no image of {', '.join(str(folder.path) for folder in folders)} is in the split '{default_split}'; "
             "make one with `endotransfer data split`, or name other folders in data.test."
         )
-    return Domain(domain.classes, kept)
+    return replace(domain, samples=kept)
 
 
 def _untagged(domain: Domain) -> Domain:
     """The same images as if nobody had ever tagged one."""
-    return Domain(domain.classes, [replace(sample, tag=UNKNOWN_TAG) for sample in domain.samples])
+    return replace(domain, samples=[replace(sample, tag=UNKNOWN_TAG) for sample in domain.samples])
+
+
+def _left_out(*domains: Domain | None) -> Counter[str]:
+    """A folder that has two roles says it once."""
+    return Counter({note.what: len(note.files) for domain in domains if domain for note in domain.notes})
 
 
 def _no_overlap(training: Sequence[Sample], test: Sequence[Sample]) -> None:
@@ -106,5 +138,5 @@ def _same_classes(*domains: Domain | None) -> None:
         if other.classes.names != first.classes.names:
             raise DataError(
                 f"source classes {list(first.classes.names)} and target classes {list(other.classes.names)} differ; "
-                "give both the same classes.yaml."
+                "give both the same classes.yaml, or say in data.classes what both are read as."
             )

@@ -57,6 +57,7 @@ def train(
     material = gather(experiment.data, cls.needs)
     keep = experiment.data.contradictions == "keep"
     notes = check_masks(material.test, material.test_classes, keep_contradictions=keep)  # now, not after hours
+    notes += material.notes
     fabric = start_fabric(experiment.training)
     torch.manual_seed(experiment.seed)  # the same first weights in every process
     world = World(len(material.classes), material.tags, experiment.model, experiment.training.epochs)
@@ -119,7 +120,8 @@ def start_fabric(training: TrainingConfig) -> Fabric:
 
 def digest_of(material: Material) -> str:
     """Which images take part in which role: a run may not be resumed on others."""
-    roles = (material.masked, material.tagged, material.target)
+    roles = [material.masked, material.tagged, material.target]
+    roles += [material.reviewed] if material.reviewed else []  # others, and it is another experiment
     text = json.dumps([[sample.key for sample in role] for role in roles])
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 

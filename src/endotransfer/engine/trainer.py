@@ -36,6 +36,7 @@ from endotransfer.engine.together import in_first_process
 from endotransfer.errors import DataError, TrainingDiverged
 from endotransfer.methods.base import Memo, Method
 from endotransfer.reduce import sum_over_processes, world_size
+from endotransfer.transfer.losses import segmentation
 
 
 class Stopped(Exception):  # noqa: N818  (not an error: the run was asked to leave, and can go on)
@@ -137,7 +138,7 @@ class Trainer:
         sums: dict[str, Tensor] = {}
         for batch, memo in zip(batches, memos, strict=True):
             with self.fabric.autocast():
-                terms = self.method.losses(phase, batch, memo)
+                terms = self.method.losses(phase, batch, memo) | self._reviewed_term(phase, batch)
             total = torch.stack(list(terms.values())).sum() / len(batches)
             if total.requires_grad:
                 self.fabric.backward(total)
@@ -149,10 +150,24 @@ class Trainer:
         values = torch.stack([*sums.values(), norm.to(self.dtype)])
         *terms_now, norm_now = (sum_over_processes(values) / world_size()).tolist()
         named = dict(zip(sums, terms_now, strict=True))
-        keys = [key for batch in batches for part in (batch.source, batch.target) if part for key in part.keys]
+        keys = [
+            key
+            for batch in batches
+            for part in (batch.source, batch.target, batch.reviewed)
+            if part
+            for key in part.keys
+        ]
         stop_unless_finite(named, norm_now, phase, self.step, keys, self.run)
         optimiser.step()
         return _figures(phase, named, norm_now, optimiser.param_groups[0]["lr"])
+
+    def _reviewed_term(self, phase: str, batch: Batch) -> dict[str, Tensor]:
+        """Masks that a person confirmed on target images supervise every method alike, while its segmenter trains."""
+        if batch.reviewed is None or "segmenter" not in self.method.phases[phase]:
+            return {}
+        output = self.method.segmenter(batch.reviewed.images, domain="target")
+        logits = output.at(batch.reviewed.images.shape[-2:])
+        return {"reviewed": self.training.reviewed_weight * segmentation(logits, batch.reviewed.masks)}
 
     def _train_only(self, phase: str) -> None:
         """Gradients flow through every network but reach only the phase's own weights."""

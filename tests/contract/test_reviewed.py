@@ -1,0 +1,100 @@
+"""Masks that a person confirmed on target images: every method learns from them, and only where it is asked to."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from rich.console import Console
+
+from endotransfer.batch import IGNORE
+from endotransfer.config import Experiment
+from endotransfer.data.device_feed import DeviceFeed
+from endotransfer.data.reviewed import Review, write_review
+from endotransfer.engine import run as engine
+from endotransfer.engine.checkpoint import load_latest
+from endotransfer.engine.feeding import prepare_feeding
+from endotransfer.engine.material import gather
+from endotransfer.errors import DataError
+from endotransfer.methods import METHODS
+
+METHOD_NAMES = [name for name, method in METHODS.items() if not method.needs.masks_of_target]
+
+
+@pytest.fixture
+def reviewed(worlds: dict[str, Path], tmp_path: Path) -> Path:
+    """The tagged world, where a person accepted, corrected, rejected and left unsigned one training image each."""
+    folder = tmp_path / "tagged"
+    shutil.copytree(worlds["tagged"], folder)
+    images = folder / "capsule"
+    training = [line.split(",")[0] for line in (images / "labels.csv").read_text().splitlines()[1:] if "train" in line]
+    for name, decision in zip(training, ("accepted", "corrected", "rejected", None), strict=False):
+        mask = np.full((32, 32), IGNORE, np.uint8)
+        mask[:16], mask[:8, :8] = 0, 1  # the lower half was not looked at
+        if decision:
+            write_review(images, name, Review(decision, "A. Reader", "2026-11-15T12:00:00Z", None, "0.1.0"), mask)
+        else:
+            Image.fromarray(mask).save(images / "reviewed" / f"{name}.png")
+    return folder
+
+
+def using(experiment: Experiment) -> Experiment:
+    data = experiment.data.model_copy(update={"reviewed": "use"})
+    return experiment.model_copy(update={"data": data})
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return load_latest(run / "checkpoints")[0].tensors["weights"]
+
+
+@pytest.mark.parametrize("name", METHOD_NAMES)
+def test_every_method_learns_from_them(make_experiment: Any, reviewed: Path, tmp_path: Path, name: str) -> None:
+    short = {"epochs": 2, "steps_per_epoch": 1, "batch_reviewed": 2}
+    engine.train(using(make_experiment("tagged", name, data=reviewed, **short)), tmp_path / "run")
+    terms = {line.split(",")[3] for line in (tmp_path / "run" / "metrics.csv").read_text().splitlines()}
+    assert "term/reviewed" in terms
+
+
+def test_they_change_what_is_learnt_and_ignoring_them_changes_nothing(
+    make_experiment: Any, worlds: dict[str, Path], reviewed: Path, tmp_path: Path
+) -> None:
+    short = {"epochs": 1, "steps_per_epoch": 2}
+    plain = make_experiment("tagged", "source_only", **short)
+    ignoring = make_experiment("tagged", "source_only", data=reviewed, **short)
+    for experiment, name in ((plain, "plain"), (ignoring, "ignoring"), (using(ignoring), "using")):
+        engine.train(experiment, tmp_path / name)
+    one, two, three = (weights(tmp_path / name) for name in ("plain", "ignoring", "using"))
+    assert all(torch.equal(one[key], two[key]) for key in one)
+    assert not all(torch.equal(one[key], three[key]) for key in one)
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_batches_carry_what_was_decided_and_nothing_else(make_experiment: Any, reviewed: Path, on_device: bool) -> None:
+    experiment = using(make_experiment("tagged", "source_only", data=reviewed))
+    needs = METHODS.get("source_only").needs
+    material = gather(experiment.data, needs)
+    assert len(material.reviewed) == 2  # neither the rejected one nor that which nobody signed
+    feed = prepare_feeding(experiment, material, needs, lambda *_: None, 0, 1, Console(quiet=True)).feed
+    feed = DeviceFeed(feed, torch.device("cpu")) if on_device else feed
+    (batch,) = feed.batches(0, 1, round=None)
+    assert len(batch.reviewed.images) == len(batch.reviewed.masks) == experiment.training.batch_reviewed
+    assert set(batch.reviewed.keys) == {sample.key for sample in material.reviewed}
+    assert sorted(batch.reviewed.masks.unique().tolist()) == [0, 1, IGNORE]  # 255 is not a lesion here
+    assert (batch.reviewed.masks == 1).float().mean() == pytest.approx(64 / 1024)
+    assert batch.target is None
+
+
+def test_asking_for_them_where_there_are_none_is_a_mistake(make_experiment: Any, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no target training image has a reviewed mask"):
+        engine.train(using(make_experiment("tagged", "source_only")), tmp_path / "run")
+
+
+def test_a_damaged_record_is_named(make_experiment: Any, reviewed: Path) -> None:
+    for path in (reviewed / "capsule" / "reviewed").glob("*.json"):
+        path.write_text("[1, 2")
+    experiment = using(make_experiment("tagged", "source_only", data=reviewed))
+    with pytest.raises(DataError, match=r"reviewed/.*\.json: is not a readable review"):
+        gather(experiment.data, METHODS.get("source_only").needs)
