@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from endotransfer.batch import Batch, SourceBatch, TargetBatch
+from endotransfer.batch import IGNORE, Batch, SourceBatch, TargetBatch
 from endotransfer.data.batch_transforms import augment_batch
 from endotransfer.data.feed import Feed, Share, check_shares
 from endotransfer.data.order import augmentation_seed
@@ -41,6 +41,10 @@ class DeviceFeed:
     ) -> Iterator[Batch]:  # fmt: skip
         check_shares(self.feed.shares, world)
         return (self._batch(step, rank, world, round, use_target) for step in range(first_step, last_step))
+
+    def receive(self, round: int, keys: list[str], maps: Tensor) -> None:
+        """Maps [B, H, W] of `round` as a target pass made them: they need not be read from disk again."""
+        self.streams["target"].receive(round, keys, maps)
 
     def close(self) -> None:
         self.feed.close()
@@ -87,6 +91,7 @@ class _DeviceStream:
         self.images, self.masks = share.stream.images.on(device)
         self.tags = torch.tensor([sample.tag for sample in self.stream.images.samples], device=device)
         self._stored: tuple[int, Tensor] | None = None  # the round that is being read
+        self._place = {sample.key: place for place, sample in enumerate(self.stream.images.samples)}
 
     def take(self, step: int, rank: int, world: int, round: int | None) -> Part:
         own = self.share.images // world
@@ -108,6 +113,12 @@ class _DeviceStream:
         if self.stream.maps is not None and round is not None:
             maps["stored"] = self._stored_in(round)
         return maps
+
+    def receive(self, round: int, keys: list[str], maps: Tensor) -> None:
+        if self._stored is None or self._stored[0] != round:
+            self._stored = round, torch.full_like(self.images[:, 0], IGNORE)
+        places = torch.tensor([self._place[key] for key in keys]).to(self.device, non_blocking=True)
+        self._stored[1][places] = maps.to(self.device, torch.uint8)
 
     def _stored_in(self, round: int) -> Tensor:
         """All maps of a round, read once: uint8 [N, H, W]."""

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import PassBatch
+from endotransfer.data.device_feed import DeviceFeed
 from endotransfer.data.device_pass import DevicePassSet
 from endotransfer.data.streams import PassSet, to_device
 from endotransfer.engine.maps import MapStore
@@ -21,6 +22,8 @@ class StoringTargetSet:
     maps: MapStore
     device: torch.device
     dtype: torch.dtype
+    near: DeviceFeed | None = None  # training's own feed, where it can take maps over from memory
+    round: int = 0  # that is being made
 
     def __post_init__(self) -> None:
         self.maps.watched = watched_keys(self.images.images.samples)  # of all processes: the first one closes the round
@@ -34,3 +37,5 @@ class StoringTargetSet:
 
     def store(self, keys: list[str], maps: Tensor) -> None:
         self.maps.store(keys, maps)
+        if self.near is not None:
+            self.near.receive(self.round, keys, maps)

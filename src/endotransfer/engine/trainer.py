@@ -196,7 +196,9 @@ class Trainer:
     def _target_set(self) -> StoringTargetSet | None:
         if self.pass_set is None:
             return None
-        return StoringTargetSet(self.pass_set, self.maps, self.fabric.device, self.dtype)
+        # With several processes each makes a part of the maps and reads all of them, so they meet on disk.
+        near = self.feed if isinstance(self.feed, DeviceFeed) and world_size() == 1 else None
+        return StoringTargetSet(self.pass_set, self.maps, self.fabric.device, self.dtype, near, self.round or 0)
 
     def _visit_target(self, epoch: Epoch) -> None:
         """Run the method's pass over the target set, unless this run resumes within an epoch whose maps are stored."""

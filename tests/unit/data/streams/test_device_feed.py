@@ -55,6 +55,15 @@ def test_a_new_round_is_read_anew(feed: Feed):
     assert not torch.equal(first, second)
 
 
+def test_maps_received_from_a_pass_are_those_read_from_disk(feed: Feed):
+    read, received = DeviceFeed(feed, CPU), DeviceFeed(feed, CPU)
+    keys = [sample.key for sample in feed.shares["target"].stream.images.samples]
+    for some in (keys[:3], keys[3:6]):  # of the seventh the pass has nothing to say
+        received.receive(1, some, torch.stack([torch.from_numpy(maps(1, key)) for key in some]))
+    for one, other in zip(read.batches(0, 4, round=1), received.batches(0, 4, round=1), strict=True):
+        assert torch.equal(one.target.stored, other.target.stored)
+
+
 def test_without_masks_there_is_an_empty_stack_of_them(make_feed: Callable[..., Feed]):
     (batch,) = DeviceFeed(make_feed(masked=None, target=None), CPU).batches(0, 1)
     assert batch.source.masks.shape == (0, *batch.source.images.shape[-2:])
@@ -78,7 +87,12 @@ def test_it_knows_what_it_takes_and_where_it_cannot_be(feed: Feed, make_feed: Ca
 WILD = Augment(scale=(0.6, 2.0), colour=0.5)
 
 
-@pytest.mark.parametrize("augment", [Augment(), Augment(scale=(1, 2)), Augment(colour=0.6), WILD, Augment(blur=1.0)])
+CROP = Augment(crop=(24, 40))
+
+
+@pytest.mark.parametrize(
+    "augment", [Augment(), Augment(scale=(1, 2)), Augment(colour=0.6), WILD, Augment(blur=1.0), CROP]
+)
 def test_a_batch_of_changes_equals_one_image_at_a_time(augment: Augment):
     generator = torch.Generator().manual_seed(0)
     rough = torch.rand(8, 3, 6, 8, generator=generator)
@@ -94,6 +108,9 @@ def test_a_batch_of_changes_equals_one_image_at_a_time(augment: Augment):
         assert (away <= 1).float().mean() > (0.8 if augment is WILD else 0.93)
         assert away.float().mean() < 3
         assert (maps_now["mask"][index] == alone["mask"]).float().mean() > 0.97
+        if augment is CROP:
+            assert torch.equal(maps_now["mask"][index], alone["mask"])
+            assert image.shape == changed[index].shape == (3, 24, 40)
 
 
 def test_what_lies_outside_the_image_is_black_and_unlabelled():
