@@ -22,6 +22,7 @@ from endotransfer.engine.run import start_fabric
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.engine.trainer import Trainer
 from endotransfer.methods import World, method_config
+from endotransfer.transfer.shelf import LogitShelf
 
 PAPER_STEPS, PAPER_TARGET = 742, 300  # an epoch of the paper's data: 2,969 source images by 4; 300 target images
 
@@ -87,13 +88,17 @@ class RandomTargetSet:
     """300 random images with tags and super-pixels in memory; maps go to disk, as in training."""
 
     def __init__(self, setting: Setting, device: torch.device, folder: Path) -> None:
-        self.device, self.maps, self.size = device, MapStore(folder), setting.size
+        self.device, self.maps, self.size = device, MapStore(folder), (setting.size, setting.size)
+        self.shelf = LogitShelf()
         self.images = torch.rand(PAPER_TARGET, 3, setting.size, setting.size, device=device)
         block = torch.arange(setting.size, device=device) // 16
         self.blocks = block[:, None] * 1000 + block
 
-    def __iter__(self) -> Any:
-        for start in range(0, PAPER_TARGET, 20):
+    def without_images(self) -> Any:
+        return self.after(0)
+
+    def after(self, batches: int) -> Any:
+        for start in range(20 * batches, PAPER_TARGET, 20):
             keys = [f"t/{index}" for index in range(start, start + 20)]
             yield PassBatch(self.images[start : start + 20], torch.ones(20, device=self.device).long(), keys)
 

@@ -14,7 +14,7 @@ _HOMES = {
     "read_experiment": "endotransfer.experiment_file",
     "train": "endotransfer.engine.run",
     "evaluate": "endotransfer.engine.run",
-    "load": "endotransfer.predict.predictor",
+    "load": "endotransfer.predict.loading",
     "inspect_folder": "endotransfer.data.inspect",
     "write_phantom": "endotransfer.data.phantom",
 }

@@ -10,6 +10,8 @@ import typer
 
 from endotransfer import __version__
 from endotransfer.cli_benchmark import add_commands
+from endotransfer.cli_predict import add_commands as add_predict_commands
+from endotransfer.cli_serve import add_serve
 from endotransfer.errors import EndotransferError
 
 DISCLAIMER = "Research use only, not a medical device."
@@ -101,20 +103,9 @@ def evaluate(
     print_results([measure(run, folders, split=split, out=out, pranet=pranet)])
 
 
-@app.command()
-def predict(
-    run: RunArgument,
-    inputs: Annotated[list[Path], typer.Argument(help="Images or folders of images.")],
-    out: Out,
-) -> None:
-    """Write a mask, an overlay and a row of figures for every image."""
-    from endotransfer.predict.files import predict_files
-
-    print(DISCLAIMER)
-    predict_files(run, inputs, out)
-
-
 add_commands(app)
+add_predict_commands(app)
+add_serve(app)
 
 
 @app.command()
@@ -144,11 +135,16 @@ def methods() -> None:
 
 @app.command()
 def datasets() -> None:
-    """List the public data sets that `data import` reads, one line each."""
+    """List the public data sets that `data import` reads, and those that need no import, one line each."""
     from endotransfer.data.importers import IMPORTERS
+    from endotransfer.data.layouts import LAYOUTS
 
     for name, importer in IMPORTERS.items():
         print(f"{name:16} {importer.summary}")
+    print("\nread as they are published, without import:")
+    for name, layout in LAYOUTS.items():
+        if layout is not None:
+            print(f"{name:16} {layout.summary}")
 
 
 @app.command()

@@ -144,6 +144,7 @@ class TrainingConfig(Strict):
     batch_target: int = Field(default=4, ge=1, le=LARGEST_BATCH)
     batch_reviewed: int = Field(default=4, ge=1, le=LARGEST_BATCH)  # where data.reviewed is `use`
     reviewed_weight: float = Field(default=1.0, gt=0)  # of their cross-entropy
+    sampling: Literal["images", "classes"] = "images"  # classes: each comes up equally often in source masks
     masked_share: float = Field(default=0.5, gt=0, le=1)  # of a source batch, where tag-only source images exist
     optimiser: Literal["adam", "adamw", "sgd"] = "adam"
     lr: float = Field(default=1e-4, gt=0)
@@ -211,10 +212,10 @@ class Experiment(Strict):
     def _crops_fit(self) -> "Experiment":
         crop, data = self.training.augment.crop, self.data
         if crop is None and data.source_shape != data.shape:
-            raise ValueError("data.source_size differs from data.size, so training.augment.crop must make them equal")
+            raise ValueError("data.source_size differs from data.size; set training.augment.crop to make them equal")
         for shape in (data.source_shape, data.shape):
             if crop is not None and (crop[0] > shape[0] or crop[1] > shape[1]):
-                raise ValueError(f"training.augment.crop {list(crop)} is larger than the images, {list(shape)}")
+                raise ValueError(f"training.augment.crop {list(crop)} is larger than images of {list(shape)}; lower it")
         if self.evaluation.window is not None and data.tags:
-            raise ValueError("evaluation.window is for data.tags: false; a tag is about the whole image")
+            raise ValueError("evaluation.window needs `data.tags: false`, since a tag is about the whole image")
         return self

@@ -154,3 +154,11 @@ def test_an_unknown_variant_is_refused_with_those_there_are(variant: object) -> 
         method_config({"name": "semantic_transfer", "variant": variant})
     with pytest.raises(ConfigError, match="it has none"):
         method_config({"name": "source_only", "variant": "BL"})
+
+
+def test_sampling_by_class_trains(make_experiment: Any, tmp_path: Path) -> None:
+    short = {"epochs": 1, "steps_per_epoch": 2}
+    for sampling in ("images", "classes"):
+        engine.train(make_experiment("untagged", "source_only", sampling=sampling, **short), tmp_path / sampling)
+    one, other = final(tmp_path / "images"), final(tmp_path / "classes")
+    assert not all(torch.equal(one[key], other[key]) for key in one)

@@ -221,3 +221,12 @@ def test_the_worked_method_registers_and_trains(
     results = engine.train(make_experiment("tagged", "minent", epochs=1, steps_per_epoch=2), tmp_path / "run")
     assert results is not None
     assert "term/entropy_target" in (tmp_path / "run" / "metrics.csv").read_text()
+
+
+# -- systems --------------------------------------------------------------------------------------------------------
+
+
+def test_every_system_and_every_ablation_has_its_row() -> None:
+    text = (ROOT / "docs" / "systems.md").read_text()
+    rows = set(re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE))
+    assert rows == {*METHODS.names(), *SemanticTransfer.variants}

@@ -15,6 +15,7 @@ from endotransfer.metrics.bootstrap import percentiles, resampled_sums
 from endotransfer.metrics.counts import Counts
 from endotransfer.metrics.image_scores import ImageScores, stack
 from endotransfer.metrics.rates import Statistic
+from endotransfer.protocols import further_means
 
 LEVEL = 0.95
 
@@ -75,6 +76,7 @@ def _read(path: Path, run: Path) -> Any:
 def statistics(counts: ImageCounts) -> dict[str, Statistic]:
     """The figures of a table by name; the IoU of one class is `iou.NAME`."""
     named: dict[str, Statistic] = {"miou": rates.miou}
+    named |= {name: rates.miou_of(some) for name, some in further_means(counts.classes).items()}
     if counts.lesions:
         named |= {"iou_normal": rates.normal_iou, "iou_lesion": rates.lesion_iou, "dice_lesion": rates.lesion_dice}
     return named | {f"iou.{name}": rates.iou_of(index) for index, name in enumerate(counts.classes)}

@@ -11,6 +11,7 @@ from endotransfer.benchmark.image_counts import LEVEL, ImageCounts, check_same_i
 from endotransfer.errors import DataError
 from endotransfer.metrics.bootstrap import percentiles
 from endotransfer.metrics.percent import percent, percents
+from endotransfer.protocols import further_means
 
 FEWEST_SEEDS = 3  # from which on an interval over seeds says anything
 Counts = Callable[[Figures], ImageCounts | None]  # a cell -> its images, where they are known
@@ -51,7 +52,8 @@ def _summary(
 
 def figures_of(cell: Mapping[str, Any]) -> dict[str, float | None]:
     """The figures of a cell that a table prints, by the names of `statistics`."""
-    named = {name: cell.get(name) for name in ("miou", "iou_normal", "iou_lesion", "dice_lesion")}
+    means = ("miou", *further_means(cell.get("classes") or ()))
+    named = {name: cell.get(name) for name in (*means, "iou_normal", "iou_lesion", "dice_lesion")}
     return named | {f"iou.{name}": value for name, value in (cell.get("iou") or {}).items()}
 
 

@@ -20,7 +20,7 @@ def augment_batch(augment: Augment, images: Tensor, maps: dict[str, Tensor], see
     """
     height, width = images.shape[-2:]
     changes = [augment.draw(height, width, seed) for seed in seeds]
-    grid = _grid([change.window for change in changes], images)
+    grid = _grid([change.window for change in changes], images, augment.size_of(height, width))
     maps = {name: _sample_map(labels, grid) for name, labels in maps.items()}
     pixels = grid_sample(images.float(), grid, mode="bilinear", padding_mode="zeros", align_corners=False)
     if any(change.recolours for change in changes):
@@ -32,8 +32,8 @@ def augment_batch(augment: Augment, images: Tensor, maps: dict[str, Tensor], see
     return images, maps
 
 
-def _grid(windows: Sequence[Window], images: Tensor) -> Tensor:
-    """Where each new pixel comes from: [B, H, W, 2] in coordinates from -1 to 1."""
+def _grid(windows: Sequence[Window], images: Tensor, size: tuple[int, int]) -> Tensor:
+    """Where each pixel of the new images, of `size` (H, W), comes from: [B, H, W, 2] in coordinates from -1 to 1."""
     height, width = images.shape[-2:]
     rows = [
         (*_axis(one.left, one.width, width, flipped=one.mirror), *_axis(one.top, one.height, height, flipped=one.upend))
@@ -43,7 +43,7 @@ def _grid(windows: Sequence[Window], images: Tensor) -> Tensor:
     zero = torch.zeros_like(across)
     theta = torch.stack([torch.stack([across, zero, left], 1), torch.stack([zero, down, top], 1)], 1)
     theta = theta.to(images.device, non_blocking=True)
-    return affine_grid(theta, [len(windows), 1, height, width], align_corners=False)
+    return affine_grid(theta, [len(windows), 1, *size], align_corners=False)
 
 
 def _axis(first: int, length: int, whole: int, *, flipped: bool) -> tuple[float, float]:

@@ -15,6 +15,15 @@ _EXAMPLE = "write `classes: [normal, polyp, ulcer]` in index order"
 
 
 @dataclass(frozen=True)
+class LabelNumbers:
+    """The numbers that a published set uses for its labels, and what each means here."""
+
+    data_set: str
+    table: tuple[int, ...]  # number -> class index, or IGNORE
+    wide: bool = False  # the number is the first channel of a 16-bit colour PNG
+
+
+@dataclass(frozen=True)
 class Classes:
     """Names in index order, and the mask value that means "nobody labelled this pixel"."""
 
@@ -23,6 +32,7 @@ class Classes:
     ignore_stated: bool = (
         False  # a binary mask usually means lesion by 255; only a written `ignore: 255` turns that off
     )
+    numbers: LabelNumbers | None = None  # how a published set writes its classes; None: a value is the class's index
 
     @property
     def binary(self) -> bool:

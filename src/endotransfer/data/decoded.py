@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from endotransfer.batch import Sample
+from endotransfer.batch import IGNORE, Sample
 from endotransfer.data.checked import read_checked_mask
 from endotransfer.data.classes import Classes
 from endotransfer.data.images import read_image_and_notes
@@ -63,6 +63,8 @@ class DecodedImages:
         kept = len(self.samples) if self.cached else 0
         self._images = torch.empty((kept, 3, *size), dtype=torch.uint8)
         self._masks = torch.empty((kept if masks else 0, *size), dtype=torch.uint8)
+        # Which image shows which class, [N, K]: the index for sampling by class, made while masks are looked at.
+        self.present = np.zeros((len(self.samples) if masks else 0, len(classes)), bool)
         self._on: dict[torch.device, tuple[Tensor, Tensor | None]] = {}
         # Masks are looked at once even if they cannot be kept: faults and conversions show before training.
         if self.cached or masks:
@@ -99,8 +101,11 @@ class DecodedImages:
         picture, notes = self._decode(index)
         if self.cached:
             self._images[index] = picture.image
-        if self.cached and picture.mask is not None:
-            self._masks[index] = picture.mask
+        if picture.mask is not None:
+            pixels = np.bincount(picture.mask.numpy().ravel(), minlength=IGNORE + 1)
+            self.present[index] = pixels[: len(self.classes)] > 0
+            if self.cached:
+                self._masks[index] = picture.mask
         return notes
 
     def _decode(self, index: int) -> tuple[Picture, set[str]]:

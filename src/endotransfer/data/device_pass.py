@@ -31,7 +31,13 @@ class DevicePassSet:
         return len(self.pass_set)
 
     def __iter__(self) -> Iterator[PassBatch]:
-        for indices in self.pass_set.plan:
+        return self.after(0)
+
+    def without_images(self) -> Iterator[PassBatch]:
+        return self.pass_set.without_images()
+
+    def after(self, batches: int) -> Iterator[PassBatch]:
+        for indices in self.pass_set.plan[batches:]:
             chosen = torch.tensor(list(indices)).to(self.device, non_blocking=True)
             keys = [self.images.samples[index].key for index in indices]
             yield PassBatch(self.pixels[chosen], self.tags[chosen] if self.pass_set.tags else None, keys)

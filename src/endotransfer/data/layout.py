@@ -1,19 +1,22 @@
-"""The native layout: `images/`, `masks/`, `labels.csv`, `classes.yaml`; one folder or several as samples."""
+"""Folders as samples: one or several, in the native layout (`images/`, `masks/`, `labels.csv`) or a published one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from endotransfer.batch import LESION, NORMAL, UNKNOWN_TAG, Sample
 from endotransfer.data.classes import Classes
-from endotransfer.data.faults import FaultError, failure
-from endotransfer.data.gather import Entry, Gathered, gather
+from endotransfer.data.faults import FaultError, Note, failure
+from endotransfer.data.gather import Entry, Gathered
+from endotransfer.data.layouts import read_layout
 from endotransfer.data.listing import printable
 from endotransfer.data.pairs import check_pairs, check_tag
 
 __all__ = [
     "Domain",
     "Folder",
+    "Part",
     "check_pairs",
     "check_tag",
     "distinct_names",
@@ -25,7 +28,15 @@ __all__ = [
 
 ALL = "all"
 _TAGS = {"lesion": LESION, "normal": NORMAL}
-Part = tuple[Path, str | None, Mapping[str, str]]
+
+
+class Part(NamedTuple):
+    """What an experiment says of one folder."""
+
+    path: Path
+    split: str | None = None
+    where: Mapping[str, str] | None = None
+    layout: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,7 @@ class Folder:
     path: Path
     classes: Classes
     samples: list[Sample] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)  # images that are there but left out
 
 
 @dataclass(frozen=True)
@@ -43,46 +55,67 @@ class Domain:
 
     classes: Classes
     samples: list[Sample] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
 
 
 def read_folder(
-    path: Path, *, split: str | None = None, where: Mapping[str, str] | None = None, name: str | None = None
-) -> Folder:
+    path: Path, *, split: str | None = None, where: Mapping[str, str] | None = None, name: str | None = None,
+    layout: str = "auto", classes: str | None = None,
+) -> Folder:  # fmt: skip
     """The images of `path` in `split` (None or "all": every image) whose columns equal `where`.
 
-    `name` stands for the folder in keys and groups (default: the folder's own name).
+    `name` stands for the folder in keys and groups (default: the folder's own name); `classes` is the protocol that
+    its labels are read as (default: the folder's own classes).
     """
-    gathered = read_entries(path)
+    gathered = read_entries(path, layout, classes)
     entries = _in_split(gathered, split)
     for column, value in (where or {}).items():
         entries = _where(gathered, entries, column, value)
     called = name or path.resolve().name
-    return Folder(path, gathered.classes, [to_sample(entry, called) for entry in entries])
+    left_out = [note for note in gathered.notes if note.code == "left-out"]
+    return Folder(path, gathered.classes, [to_sample(entry, called) for entry in entries], left_out)
 
 
-def read_entries(path: Path) -> Gathered:
+def read_entries(path: Path, layout: str = "auto", classes: str | None = None) -> Gathered:
     """Names and table of the folder; its first error is raised."""
-    gathered = gather(path)
+    gathered = read_layout(path, layout, classes)
     fault = next((fault for fault in gathered.faults if fault.severity == "error"), None)
     if fault is not None:
         raise FaultError(fault.sentence(), fault)
     return gathered
 
 
-def read_domain(parts: Sequence[Part], names: Mapping[Path, str] | None = None) -> Domain:
-    """The parts (folder, split, where) as one domain; folders of one name are told apart by their parents."""
+def read_domain(
+    parts: Sequence[tuple[Any, ...]], names: Mapping[Path, str] | None = None, classes: str | None = None
+) -> Domain:
+    """The parts (fields of `Part`) as one domain; folders of one name are told apart by their parents."""
     if not parts:
         raise failure("no-folder", "the domain", "lists no folder", "name at least one")
-    names = names or distinct_names(path for path, _, _ in parts)
-    folders = [read_folder(path, split=split, where=where, name=names[path]) for path, split, where in parts]
+    wanted = [Part(*part) for part in parts]
+    names = names or distinct_names(part.path for part in wanted)
+    folders = [
+        read_folder(
+            part.path, split=part.split, where=part.where, name=names[part.path], layout=part.layout, classes=classes
+        )
+        for part in wanted
+    ]
     first = folders[0]
     for folder in folders[1:]:
-        if folder.classes != first.classes:
-            what = f"has the classes {_spell(folder.classes)}, but {first.path} has {_spell(first.classes)}"
-            raise failure("other-classes", folder.path, what, "give all folders of a domain the same classes.yaml")
+        _same_classes(first, folder)
     samples = [sample for folder in folders for sample in folder.samples]
     _check_unique(samples)
-    return Domain(first.classes, samples)
+    return Domain(first.classes, samples, [note for folder in folders for note in folder.notes])
+
+
+def _same_classes(first: Folder, other: Folder) -> None:
+    if other.classes == first.classes:
+        return
+    what = f"has the classes {_spell(other.classes)}, but {first.path} has {_spell(first.classes)}"
+    fix = "give all folders of a domain the same classes.yaml"
+    if other.classes.names == first.classes.names and other.classes.numbers != first.classes.numbers:
+        what = f"numbers its labels in another way than {first.path}"
+        fix = "one domain is made of one kind of data set; convert one of them"
+    raise failure("other-classes", other.path, what, fix)
 
 
 def distinct_names(paths: Iterable[Path]) -> dict[Path, str]:
@@ -110,15 +143,17 @@ def _in_split(gathered: Gathered, split: str | None) -> list[Entry]:
 
 
 def _where(gathered: Gathered, entries: list[Entry], column: str, value: str) -> list[Entry]:
+    table = gathered.path / "labels.csv"
+    where = table if table.exists() else gathered.path  # a published layout has its columns from elsewhere
     if column not in gathered.columns:
         known = ", ".join(gathered.columns) or "none, there is no labels.csv"
         fix = f"name one of its columns ({known})"
-        raise failure("no-column", gathered.path / "labels.csv", f"has no column '{column}'", fix)
+        raise failure("no-column", where, f"has no column '{column}'", fix)
     chosen = [entry for entry in entries if entry.cell(column) == value]
     if not chosen:
         existing = ", ".join(_values(entries, column)[:12])
         what = f"has no image left with {column} = '{value}'"
-        raise failure("empty-selection", gathered.path / "labels.csv", what, f"choose among: {existing}")
+        raise failure("empty-selection", where, what, f"choose among: {existing}")
     return chosen
 
 

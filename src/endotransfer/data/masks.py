@@ -11,6 +11,7 @@ from endotransfer.data.channels import single_channel
 from endotransfer.data.classes import Classes
 from endotransfer.data.decode import LOSSY, Decoded, decode
 from endotransfer.data.faults import FaultError, failure
+from endotransfer.data.published_labels import read_published_labels
 
 _SMALL = 31  # values up to here look like class numbers, not like grey
 _NEAR = 20  # a compressed black or white area strays by so many grey values
@@ -28,6 +29,8 @@ class MaskReading:
 
 def read_mask(path: Path, classes: Classes) -> MaskReading:
     """The upright mask in `path` as indices into `classes.names`."""
+    if classes.numbers is not None:
+        return MaskReading(read_published_labels(path, classes.numbers), ())
     return convert_mask(decode(path), classes, path)
 
 

@@ -51,3 +51,26 @@ class Order:
         """`position` (0, 1, 2, ...) -> (pass, index of the sample)."""
         epoch, place = divmod(position, self.length)
         return epoch, int(permutation(self.seed, self.stream, epoch, self.length)[place])
+
+
+class ClassOrder:
+    """The endless order in which every class comes up equally often: K positions show K images, one chosen for each.
+
+    Rare classes are seen as often as common ones.  `present` [N, K] says which sample shows which class; it is the
+    whole index, made once.  Again a pure function of the position.
+    """
+
+    def __init__(self, seed: int, stream: str, present: np.ndarray) -> None:
+        self.seed, self.stream = seed, stream
+        self.members = [np.flatnonzero(column) for column in present.T if column.any()]
+        self.orders = [Order(seed, f"{stream}/class {k}", len(some)) for k, some in enumerate(self.members)]
+        if not self.members:
+            raise DataError(f"no image for '{stream}' shows any class; check the masks it is made from.")
+
+    def entry(self, position: int) -> tuple[int, int]:
+        """`position` -> (pass, index of the sample); the pass differs by class, so that augmentation does."""
+        classes = len(self.members)
+        block, place = divmod(position, classes)
+        chosen = int(permutation(self.seed, f"{self.stream}/classes", block, classes)[place])
+        epoch, member = self.orders[chosen].entry(block)
+        return epoch * classes + chosen, int(self.members[chosen][member])

@@ -48,10 +48,22 @@ class PassSet:
         return len(self._loader)
 
     def __iter__(self) -> Iterator[PassBatch]:
-        for indices, images in results(self._loader):
-            samples = [self.images.samples[index] for index in indices]
-            tags = torch.tensor([sample.tag for sample in samples]) if self.tags else None
-            yield PassBatch(to_unit(images, torch.float32), tags, [sample.key for sample in samples])
+        return self.after(0)
+
+    def without_images(self) -> Iterator[PassBatch]:
+        """Tags and keys of the same batches; nothing is decoded."""
+        return (self._named(indices, torch.empty(0)) for indices in self.plan)
+
+    def after(self, batches: int) -> Iterator[PassBatch]:
+        """The rest of a pass of which so many batches have been seen."""
+        loader = self._loader if not batches else make_loader(_Stacks(self.images), self.plan[batches:], 0)
+        for indices, images in results(loader):
+            yield self._named(indices, to_unit(images, torch.float32))
+
+    def _named(self, indices: Sequence[int], images: Tensor) -> PassBatch:
+        samples = [self.images.samples[index] for index in indices]
+        tags = torch.tensor([sample.tag for sample in samples]) if self.tags else None
+        return PassBatch(images, tags, [sample.key for sample in samples])
 
     def superpixels(self, keys: Sequence[str]) -> Tensor:
         """int64 [B, H, W] of the images called `keys`."""

@@ -28,7 +28,7 @@ def split_folder(path: Path, test_share: float = 1 / 3, seed: int = 0, force: bo
     """
     if not 0 < test_share < 1:
         raise ConfigError(f"the test share is {test_share}, but must lie between 0 and 1; write for example 0.33.")
-    gathered = read_entries(path)
+    gathered = read_entries(path, "native")
     entries, table = gathered.entries, path / FILE
     if any(entry.cell("split") for entry in entries) and not force:
         raise failure("split-exists", table, "already has a split", "add --force to replace it (a copy is kept)")

@@ -10,7 +10,7 @@ from torch.utils.data import Dataset
 
 from endotransfer.batch import IGNORE
 from endotransfer.data.decoded import DecodedImages
-from endotransfer.data.order import Order, augmentation_seed
+from endotransfer.data.order import ClassOrder, Order, augmentation_seed
 from endotransfer.data.superpixels import SuperpixelCache
 from endotransfer.data.transforms import REGIONS, Augment
 from endotransfer.errors import DataError
@@ -20,7 +20,10 @@ MapReader = Callable[[int, str], np.ndarray | None]  # (round, key) -> the map u
 
 
 class Stream(Dataset[Item]):
-    """`images` in the order of (`seed`, `name`), each pass over them shuffled and augmented anew."""
+    """`images` in the order of (`seed`, `name`), each pass over them shuffled and augmented anew.
+
+    `by_class`: every class comes up equally often, instead of every image; for images that have masks.
+    """
 
     def __init__(
         self,
@@ -31,6 +34,7 @@ class Stream(Dataset[Item]):
         augment: Augment | None = None,
         maps: MapReader | None = None,
         superpixels: SuperpixelCache | None = None,
+        by_class: bool = False,
     ) -> None:
         self.name = name
         self.images = images
@@ -38,7 +42,7 @@ class Stream(Dataset[Item]):
         self.augment = augment
         self.maps = maps
         self.superpixels = superpixels
-        self.order = Order(seed, name, len(images))
+        self.order = ClassOrder(seed, name, images.present) if by_class else Order(seed, name, len(images))
 
     def __getitem__(self, entry: tuple[int, int | None]) -> Item:
         """`entry` = (position, round): the sample there, its image and all its maps under one geometry.

@@ -54,17 +54,23 @@ class Augment:
         1.0,
         1.0,
     )  # zoom: 2 shows a random quarter of the image, 0.5 all of it in a border
+    crop: tuple[int, int] | None = None  # size of the new image, whose place is random; None: as large as the old one
     colour: float = 0.0  # strength of brightness, contrast, saturation and hue jitter
     blur: float = 0.0  # probability of a Gaussian blur
 
     def __call__(self, image: Tensor, maps: dict[str, Tensor], seed: int) -> tuple[Tensor, dict[str, Tensor]]:
         """`image` uint8 [3, H, W] and `maps` of integers [H, W], changed as `seed` says and in no other way."""
-        change = self.draw(image.shape[-2], image.shape[-1], seed)
-        warped = {name: _warp_map(tensor, change.window, name) for name, tensor in maps.items()}
-        image = _warp(image, change.window, 0, InterpolationMode.BILINEAR)
+        height, width = image.shape[-2:]
+        change, size = self.draw(height, width, seed), self.size_of(height, width)
+        warped = {name: _warp_map(tensor, change.window, size, name) for name, tensor in maps.items()}
+        image = _warp(image, change.window, size, 0, InterpolationMode.BILINEAR)
         if change.recolours:
             image = _recoloured(image, change)
         return image if change.sigma is None else blurred(image, change.sigma), warped
+
+    def size_of(self, height: int, width: int) -> tuple[int, int]:
+        """(H, W) of what becomes of an image of that size."""
+        return self.crop or (height, width)
 
     def draw(self, height: int, width: int, seed: int) -> Change:
         """What `seed` says happens to an image [3, H, W].
@@ -84,7 +90,8 @@ class Augment:
         mirror, upend = dice.random() < 0.5, dice.random() < 0.5
         low, high = self.scale
         zoom = exp(log(low) + dice.random() * (log(high) - log(low)))  # halving is as likely as doubling
-        tall, wide = max(1, round(height / zoom)), max(1, round(width / zoom))
+        new_height, new_width = self.size_of(height, width)
+        tall, wide = max(1, round(new_height / zoom)), max(1, round(new_width / zoom))
         top, left = round(dice.random() * (height - tall)), round(dice.random() * (width - wide))
         return Window(top, left, tall, wide, mirror and self.flip_horizontal, upend and self.flip_vertical)
 
@@ -125,19 +132,21 @@ def _recoloured(image: Tensor, change: Change) -> Tensor:
     return (colour_matrix(change) @ pixels + offset).round_().clamp_(0, 255).to(torch.uint8).view_as(image)
 
 
-def _warp_map(tensor: Tensor, window: Window, name: str) -> Tensor:
+def _warp_map(tensor: Tensor, window: Window, size: tuple[int, int], name: str) -> Tensor:
     """A map [H, W] under `window`.  Outside the image nothing is labelled, and lies a region of its own."""
     outside = int(tensor.max()) + 1 if name == REGIONS else IGNORE
     # "Exact": pixel centres, as the image's own interpolation has them; plain nearest is off by half a pixel.
-    return _warp(tensor[None], window, outside, InterpolationMode.NEAREST_EXACT)[0]
+    return _warp(tensor[None], window, size, outside, InterpolationMode.NEAREST_EXACT)[0]
 
 
-def _warp(tensor: Tensor, window: Window, outside: int, interpolation: InterpolationMode) -> Tensor:
-    """[C, H, W] -> [C, H, W]: the window cut out, brought to the old size and mirrored."""
-    height, width = tensor.shape[-2:]
-    if (window.height, window.width) != (height, width):
+def _warp(
+    tensor: Tensor, window: Window, size: tuple[int, int], outside: int, interpolation: InterpolationMode
+) -> Tensor:
+    """[C, h, w] -> [C, H, W]: the window cut out, brought to `size` and mirrored."""
+    if (window.height, window.width) != tensor.shape[-2:]:
         tensor = _cut(tensor, window, outside)
-        tensor = F.resize(tensor, [height, width], interpolation=interpolation, antialias=True)
+    if size != tensor.shape[-2:]:
+        tensor = F.resize(tensor, list(size), interpolation=interpolation, antialias=True)
     if window.mirror:
         tensor = F.horizontal_flip(tensor)
     return F.vertical_flip(tensor) if window.upend else tensor

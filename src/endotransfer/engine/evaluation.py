@@ -17,11 +17,11 @@ from endotransfer.data.checked import read_checked_mask
 from endotransfer.data.classes import Classes
 from endotransfer.data.decoded import resize_image
 from endotransfer.data.images import read_image
+from endotransfer.engine.sight import Predict, Sight
 from endotransfer.metrics import Scores, auroc, confusion, tag_evidence
 from endotransfer.metrics.percent import percent
 from endotransfer.metrics.pranet import PraNetScores
 
-Predict = Callable[[Tensor], SegOutput]  # images [B, 3, H, W] in [0, 1] -> output
 READERS = 4  # threads: decoding releases the interpreter
 
 
@@ -58,18 +58,21 @@ class Evidence:
 
 @torch.inference_mode()
 def evaluate_samples(
-    predict: Predict, samples: Sequence[Sample], classes: Classes, shape: tuple[int, int], device: torch.device,
+    predict: Predict, samples: Sequence[Sample], classes: Classes, shape: tuple[int, int] | Sight, device: torch.device,
     *, batch: int = 16, dtype: torch.dtype = torch.float32, student: Predict | None = None, lesions: bool = True,
     pranet: bool = False, progress: Callable[[int], None] | None = None,
 ) -> tuple[Scores, dict[str, Any]]:  # fmt: skip
     """Score every image that has a mask; collect tag evidence from every image that has a tag.
 
+    `shape` (H, W) is what the network sees of every image; a `Sight` may say so in more detail.
     `lesions`: class 0 is normal tissue.  `student` beside the predicting teacher adds how far the two agree.
     `pranet` adds the figures of that protocol, beside the evidence.
     """
     scores, evidence = Scores(classes.names, lesions), Evidence()
     protocol = PraNetScores() if pranet and lesions else None
-    for shown in _batches(samples, classes, shape, batch):
+    sight = shape if isinstance(shape, Sight) else Sight(shape)
+    predict, student = sight.through(predict), student and sight.through(student)
+    for shown in _batches(samples, classes, sight.size, batch if sight.size else 1):  # own sizes: no two need be equal
         images = torch.stack([one.pixels for one in shown]).to(device, dtype) / 255
         output = predict(images)
         second = student(images) if student is not None and lesions else None
@@ -99,7 +102,9 @@ def _only_normal_is_drawn(samples: Sequence[Sample], scores: Scores) -> bool:
     return undrawn and not scores.matrices()[:, 1:].any()
 
 
-def _batches(samples: Sequence[Sample], classes: Classes, shape: tuple[int, int], batch: int) -> Iterator[list[Shown]]:
+def _batches(
+    samples: Sequence[Sample], classes: Classes, shape: tuple[int, int] | None, batch: int
+) -> Iterator[list[Shown]]:
     """Read ahead in threads, a few batches at most, so that memory does not grow with the set."""
     with ThreadPoolExecutor(READERS) as readers:
         window = [readers.submit(_show, sample, classes, shape) for sample in samples[: 2 * batch]]
@@ -110,14 +115,14 @@ def _batches(samples: Sequence[Sample], classes: Classes, shape: tuple[int, int]
             window += [readers.submit(_show, sample, classes, shape) for sample in islice(rest, len(now))]
 
 
-def _show(sample: Sample, classes: Classes, shape: tuple[int, int]) -> Shown:
+def _show(sample: Sample, classes: Classes, shape: tuple[int, int] | None) -> Shown:
     image = read_image(sample.image)
     size = (image.shape[0], image.shape[1])
     # A tag that contradicts its mask was an error, or was stated, before anything was trained.
     truth = None
     if sample.mask is not None:
         truth = read_checked_mask(sample, size, classes, keep_contradictions=True).mask
-    pixels = torch.from_numpy(resize_image(image, shape)).permute(2, 0, 1)
+    pixels = torch.from_numpy(resize_image(image, shape or size)).permute(2, 0, 1)
     return Shown(sample, pixels, size, truth)
 
 

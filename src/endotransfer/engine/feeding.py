@@ -70,7 +70,10 @@ def prepare_feeding(
     def stream(name: str, images: DecodedImages, maps: MapReader | None = None) -> Stream:
         augment = Augment(**training.augment.model_dump())
         regions = superpixels if maps is not None and needs.superpixels else None
-        return Stream(name, images, seed=experiment.seed, augment=augment, maps=maps, superpixels=regions)
+        by_class = training.sampling == "classes" and name == "masked"
+        return Stream(
+            name, images, seed=experiment.seed, augment=augment, maps=maps, superpixels=regions, by_class=by_class
+        )
 
     superpixels = SuperpixelCache(settings=SuperpixelSettings(**data.superpixels.model_dump()))
     masked = decoded(material.masked, "source masks", source_shape, masks=True)

@@ -15,6 +15,8 @@ from torch import Tensor
 from endotransfer.engine.propagation import keep_maps
 from endotransfer.errors import CheckpointError
 
+MOST_WAITING = 256  # maps that may wait to be written
+
 
 class MapStore:
     """Writes and reads the rounds of one run.  Class index by pixel, IGNORE where there is no label."""
@@ -33,15 +35,20 @@ class MapStore:
     def store(self, keys: list[str], maps: Tensor) -> None:
         """Queue `maps` [B, H, W] uint8 for writing under the open round."""
         assert self._open is not None
+        while len(self._pending) > MOST_WAITING:  # a slow disk must not fill the memory
+            self._wait_for(self._pending.pop(0))
         for key, values in zip(keys, maps.cpu().numpy(), strict=True):
             self._pending.append(self._writers.submit(_write, self._open / f"{key}.png", values))
 
     def flush(self) -> None:
         """Wait for this process's maps to be on disk."""
         pending, self._pending = self._pending, []
+        for future in pending:
+            self._wait_for(future)
+
+    def _wait_for(self, written: Future[None]) -> None:
         try:
-            for future in pending:
-                future.result()
+            written.result()
         except OSError as reason:
             raise CheckpointError(
                 f"cannot write maps under {self.folder}: {reason}; free space and resume."

@@ -14,9 +14,11 @@ from endotransfer.engine.evaluation import evaluate_samples
 from endotransfer.engine.material import Material, read_role
 from endotransfer.engine.model_folder import load_model, save_model
 from endotransfer.engine.run_folder import RunFolder
+from endotransfer.engine.sight import sight_of
 from endotransfer.errors import CheckpointError, ConfigError, DataError
 from endotransfer.files import write_atomically
 from endotransfer.methods import Method
+from endotransfer.protocols import protocol_of
 
 
 def evaluate(
@@ -36,7 +38,9 @@ def evaluate(
         raise ConfigError(f"{out} exists already; choose another --out.")
     where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     model = load_model(Path(run), where)
-    domain = read_role([FolderConfig(path=Path(folder), split=split) for folder in folders], "test")
+    protocol = protocol_of(model.classes.names)
+    parts = [FolderConfig(path=Path(folder), split=split) for folder in folders]
+    domain = read_role(parts, "test", classes=protocol.name if protocol else None)
     assert domain is not None
     theirs, known = domain.classes.names, model.classes.names
     if theirs != known and not (len(theirs) == len(known) == 2):  # polyp or lesion, two classes mean the same
@@ -46,7 +50,7 @@ def evaluate(
         )
     lesions = model.info["tags"] or domain.classes.binary
     scores, evidence = evaluate_samples(
-        model, domain.samples, domain.classes, model.shape, where, lesions=lesions, pranet=pranet
+        model, domain.samples, domain.classes, model.sight, where, lesions=lesions, pranet=pranet
     )
     results = head_of(model.info["method"], model.info.get("seed", 0), theirs) | scores.summary() | evidence
     if out is not None:
@@ -74,7 +78,7 @@ def finish(
 
     # Without autocast, as `evaluate` and `predict` will run the saved model.
     scores, evidence = evaluate_samples(
-        predict, material.test, material.test_classes, experiment.data.shape, device,
+        predict, material.test, material.test_classes, sight_of(experiment), device,
         batch=experiment.evaluation.batch, dtype=next(predictor.parameters()).dtype,
         student=predict_as_student if predictor is not student else None,
         lesions=material.tags or material.classes.binary, pranet=experiment.evaluation.pranet,
@@ -87,7 +91,10 @@ def finish(
         "target (no mask read)": len(material.target),
         "test": len(material.test),
     }
-    save_model(run.model, method, material.classes, experiment.data.shape, experiment.method, results, counts)
+    save_model(
+        run.model, method, material.classes, experiment.data.shape, experiment.method, results, counts,
+        sight_of(experiment),
+    )  # fmt: skip
     write_atomically(run.path / "scores.json", json.dumps(scores.rows()), CheckpointError)
     write_atomically(run.results, json.dumps(results, indent=2), CheckpointError)
     return results

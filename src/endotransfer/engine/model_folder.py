@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,6 +17,7 @@ from endotransfer.config import LARGEST_SEED, ModelConfig
 from endotransfer.data.classes import Classes
 from endotransfer.engine.checkpoint import load_weights_into
 from endotransfer.engine.model_card import model_card
+from endotransfer.engine.sight import Sight
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.experiment_file import explain
 from endotransfer.files import write_atomically
@@ -39,6 +40,7 @@ class _Info(BaseModel):
     method: dict[str, Any]
     model: ModelConfig
     seed: int = Field(0, ge=0, le=LARGEST_SEED)
+    sight: Sight | None = None  # None: the whole image at `shape`
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class TrainedModel:
     shape: tuple[int, int]
     domain: str
     info: dict[str, Any]
+    sight: Sight  # how it is measured
 
     def __call__(self, images: torch.Tensor) -> SegOutput:
         """`images` [B, 3, H, W] in [0, 1] at `shape` -> output."""
@@ -58,7 +61,7 @@ class TrainedModel:
 
 def save_model(
     folder: Path, method: Method, classes: Classes, shape: tuple[int, int], settings: dict[str, Any],
-    results: dict[str, Any], data: dict[str, Any],
+    results: dict[str, Any], data: dict[str, Any], sight: Sight | None = None,
 ) -> None:  # fmt: skip
     """Write the method's predictor.  `settings`: the experiment's `method` section, resolved."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,6 +79,7 @@ def save_model(
         "seed": results["seed"],
         "method": settings,
         "model": method.world.model.model_dump(mode="json"),
+        "sight": asdict(sight or Sight(shape)),
     }
     write_atomically(folder / "config.json", json.dumps(info, indent=2), CheckpointError)
     write_atomically(folder / "README.md", model_card(info, results, data), CheckpointError)
@@ -88,7 +92,8 @@ def load_model(run: Path, device: str | torch.device = "cpu") -> TrainedModel:
     info, module = _rebuild(folder / "config.json", raw)
     load_weights_into(module, _read_weights(folder / "weights.safetensors", info.sha256), folder)
     module.to(device).eval().requires_grad_(False)
-    return TrainedModel(module, Classes(tuple(info.classes), info.ignore), info.shape, info.domain, raw)
+    classes = Classes(tuple(info.classes), info.ignore)
+    return TrainedModel(module, classes, info.shape, info.domain, raw, info.sight or Sight(info.shape))
 
 
 def _read_json(folder: Path) -> dict[str, Any]:

@@ -160,7 +160,7 @@ def _cost(trainer: Trainer, first: int, seconds: float, training: TrainingConfig
     images = training.accumulate * (steps * training.batch_source + target * training.batch_target)
     cost: dict[str, Any] = {
         "seconds": round(seconds, 2),
-        "target_pass_seconds": round(trainer.pass_seconds, 2),
+        "target_pass_seconds": round(trainer.sets.seconds, 2),
         "steps": steps,
         "images_per_second": round(images / seconds, 1) if steps else None,
         "device": platform.processor() or platform.machine(),

@@ -1,7 +1,7 @@
 """The target set as a target pass sees it: images on the device, super-pixels by key, and a place to store maps."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from endotransfer.data.device_pass import DevicePassSet
 from endotransfer.data.streams import PassSet, to_device
 from endotransfer.engine.maps import MapStore
 from endotransfer.engine.propagation import watched_keys
+from endotransfer.transfer.shelf import LogitShelf
 
 
 @dataclass
@@ -24,13 +25,29 @@ class StoringTargetSet:
     dtype: torch.dtype
     near: DeviceFeed | None = None  # training's own feed, where it can take maps over from memory
     round: int = 0  # that is being made
+    shelf: LogitShelf = field(default_factory=LogitShelf)
+    seen: Callable[[int], None] = lambda batches: None  # told of progress, in batches
 
     def __post_init__(self) -> None:
         self.maps.watched = watched_keys(self.images.images.samples)  # of all processes: the first one closes the round
 
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.images.images.size
+
     def __iter__(self) -> Iterator[PassBatch]:
-        for batch in self.images:
+        return self.after(0)
+
+    def after(self, batches: int) -> Iterator[PassBatch]:
+        self.seen(batches)
+        for batch in self.images.after(batches):
             yield to_device(batch, self.device, self.dtype)
+            self.seen(1)
+
+    def without_images(self) -> Iterator[PassBatch]:
+        for batch in self.images.without_images():
+            yield batch
+            self.seen(1)
 
     def superpixels(self, keys: list[str]) -> Tensor:
         return self.images.superpixels(keys).to(self.device)

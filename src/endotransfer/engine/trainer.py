@@ -2,7 +2,6 @@
 
 import hashlib
 import signal
-import time
 from collections.abc import Iterator
 from itertools import islice
 from types import FrameType
@@ -30,9 +29,8 @@ from endotransfer.engine.optimisers import build_optimisers, parameters_of, set_
 from endotransfer.engine.plan import Epoch, lay_out
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.engine.schedule import lr_factor
-from endotransfer.engine.source_set import WholeSource
-from endotransfer.engine.target_set import StoringTargetSet
 from endotransfer.engine.together import in_first_process
+from endotransfer.engine.whole_sets import WholeSets
 from endotransfer.errors import DataError, TrainingDiverged
 from endotransfer.methods.base import Memo, Method
 from endotransfer.reduce import sum_over_processes, world_size
@@ -55,9 +53,8 @@ class Trainer:
         run: RunFolder, console: Console, data_digest: str = "", masked: DecodedImages | None = None,
     ) -> None:  # fmt: skip
         self.fabric, self.method, self.training, self.seed = fabric, method, training, seed
-        self.feed, self.pass_set, self.run, self.console = feed, pass_set, run, console
+        self.feed, self.run, self.console = feed, run, console
         self.data_digest = data_digest
-        self.masked = masked  # source images with masks, for the method's statistics
         self.maps = MapStore(run.maps)
         self.plan = lay_out(method.stages(), steps_per_epoch)
         self.steps = self.plan[-1].last
@@ -73,9 +70,9 @@ class Trainer:
         self.step = 0
         self.round: int | None = None  # of the stored maps that training reads; None: there are none
         self.log = RunLog(run.path if fabric.is_global_zero else None, tensorboard=training.tensorboard)
-        self.pass_seconds = 0.0  # spent on the target set as a whole, for the account of what a run cost
+        self.sets = WholeSets(fabric, method, training, feed, pass_set, masked, self.maps, console)
         self._asked_to_stop = False
-        self._superpixels_built = False
+        self._resumed_at: int | None = None
 
     def fit(self) -> None:
         """Train from wherever `self.step` is to the end of the plan."""
@@ -83,7 +80,8 @@ class Trainer:
             task = bar.add_task("training", total=self.steps, completed=self.step, note="")
             lines = EpochLines(self.console, self.step, self.steps, shown=self.fabric.is_global_zero)
             note = ""
-            self._prepare()
+            if self.step == 0:
+                self.sets.prepare()
             for epoch in self.plan:
                 if self.step >= epoch.last:
                     continue
@@ -182,24 +180,6 @@ class Trainer:
 
     # -- the target set -----------------------------------------------------------------------------------------
 
-    def _prepare(self) -> None:
-        """The method's statistics, once: a run that resumes has them in its checkpoint."""
-        if self.step or self.masked is None or type(self.method).prepare is Method.prepare:
-            return
-        self.method.eval()
-        source = WholeSource(
-            self.masked, 4 * self.training.batch_source, self.method.world.tags, self.fabric.device, self.dtype
-        )
-        with torch.no_grad(), self.fabric.autocast():
-            self.method.prepare(source, self._target_set())
-
-    def _target_set(self) -> StoringTargetSet | None:
-        if self.pass_set is None:
-            return None
-        # With several processes each makes a part of the maps and reads all of them, so they meet on disk.
-        near = self.feed if isinstance(self.feed, DeviceFeed) and world_size() == 1 else None
-        return StoringTargetSet(self.pass_set, self.maps, self.fabric.device, self.dtype, near, self.round or 0)
-
     def _visit_target(self, epoch: Epoch) -> None:
         """Run the method's pass over the target set, unless this run resumes within an epoch whose maps are stored."""
         if not epoch.stage.target_pass:
@@ -208,30 +188,9 @@ class Trainer:
         self.round = epoch.round
         if self.step > epoch.first or epoch.round != epoch.index:
             return
-        assert self.pass_set is not None
-        began = time.perf_counter()
-        self._build_superpixels(self.pass_set)
-        self.method.eval()
         self.method.progress = epoch.progress(self.step, self.steps)
-        self.maps.open_round(epoch.index)
-        target = self._target_set()
-        assert target is not None
-        with torch.no_grad(), self.fabric.autocast():
-            figures = self.method.target_pass(target)
-        self.maps.flush()
-        self.fabric.barrier()
-        in_first_process(self.fabric, lambda: self.maps.close_round(epoch.index))
-        self.pass_seconds += time.perf_counter() - began
+        figures = self.sets.pass_over_target(epoch, self.step, self.save, resumed=self.step == self._resumed_at)
         self.log.write(self.step, epoch.index, epoch.stage.name, {f"pass/{k}": v for k, v in figures.items()})
-
-    def _build_superpixels(self, pass_set: PassSet | DevicePassSet) -> None:
-        """Once, in parallel and cached on disk; a pass that finds them all there takes no time."""
-        if not self.method.wants_superpixels() or self._superpixels_built:
-            return
-        with progress_bar(self.console, shown=self.fabric.is_global_zero) as bar:
-            task = bar.add_task("super-pixels", total=None, note="")
-            pass_set.build_superpixels(lambda done, total: bar.update(task, completed=done, total=total))
-        self._superpixels_built = True
 
     # -- what survives ------------------------------------------------------------------------------------------
 
@@ -276,7 +235,7 @@ class Trainer:
                 optimiser, checkpoint.tensors.get(f"optimiser-{phase}", {}),
                 checkpoint.state["optimisers"].get(phase, {}),
             )  # fmt: skip
-        self.step = checkpoint.step
+        self.step = self._resumed_at = checkpoint.step
         self.log.rewind(self.step)
 
     def _stop_on_signals(self) -> "_SignalGuard":

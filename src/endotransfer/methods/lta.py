@@ -3,8 +3,9 @@ Semantic Segmentation", CVPR 2018.  A critic for each level tells domains apart 
 
 Faithful: both levels (`multi`) or the last alone (`single`), the critic's layers, its Adam and all weights; softmax of
 the logits up-sampled to the image's size; source is scored as 0, target as 1.
-Designed here: the shared DeepLab-v3 in place of DeepLab-v2, so that rows compare methods and not networks; optimiser
-and schedule of the segmenter are the experiment's; where images carry tags, S1 learns from those of both domains.
+Designed here: the shared DeepLab-v3 in place of DeepLab-v2 (`model.head: deeplab_v2` for the original), so that rows
+compare methods and not networks; optimiser and schedule of the segmenter are the experiment's; where images carry tags,
+S1 learns from those of both domains.
 """
 
 from typing import Any, ClassVar

@@ -5,7 +5,7 @@ In endoscopy class 0 is normal tissue; `lesion` is class 1, or with K > 2 all ot
 IoU_d of the paper's tables.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,11 @@ def recall(confusion: ArrayLike) -> Rates:
 def miou(confusion: ArrayLike) -> Rates:
     """The mean IoU over the classes that occur: [..., K, K] -> [...]; NaN where none does."""
     return mean_of_known(iou(confusion))
+
+
+def miou_of(indices: Sequence[int]) -> Statistic:
+    """The mean IoU over some of the classes, as a statistic for the bootstrap."""
+    return lambda confusion: mean_of_known(iou(confusion)[..., list(indices)])
 
 
 def lesion_confusion(confusion: ArrayLike) -> Matrices:

@@ -13,6 +13,7 @@ from endotransfer.metrics.image_scores import ImageScores, stack
 from endotransfer.metrics.images import accuracy, auroc
 from endotransfer.metrics.lesions import MIN_COVER, MIN_PIXELS
 from endotransfer.metrics.percent import percent, percents
+from endotransfer.protocols import further_means
 
 Figures = dict[str, Any]
 
@@ -70,6 +71,7 @@ def pixel_figures(matrix: Counts, classes: Sequence[str], lesions: bool) -> Figu
         "iou_normal": percent(rates.normal_iou(matrix)) if lesions else None,
         "iou_lesion": percent(rates.lesion_iou(matrix)) if lesions else None,
         "miou": percent(rates.miou(matrix)),
+        **{name: percent(rates.miou_of(some)(matrix)) for name, some in further_means(classes).items()},
         "dice": named(rates.dice(matrix)),
         "dice_lesion": percent(rates.lesion_dice(matrix)) if lesions else None,
         "precision": named(rates.precision(matrix)),
@@ -159,6 +161,7 @@ def intervals(sums: rates.Matrices, classes: Sequence[str], lesions: bool, level
 
     return {
         "miou": interval(rates.miou),
+        **{name: interval(rates.miou_of(some)) for name, some in further_means(classes).items()},
         "iou": {name: interval(rates.iou_of(index)) for index, name in enumerate(classes)},
         "iou_normal": interval(rates.normal_iou) if lesions else None,
         "iou_lesion": interval(rates.lesion_iou) if lesions else None,

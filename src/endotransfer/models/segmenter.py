@@ -1,22 +1,22 @@
 """The network that is trained and that predicts: backbone, S1 (image tag), S2 (pixels), S2 refined by S1."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from endotransfer.batch import SegOutput
 from endotransfer.config import ModelConfig
 from endotransfer.models.backbone import Backbone, backbone_of
-from endotransfer.models.heads import ASPP, Refinement, TagHead
+from endotransfer.models.heads import Refinement, TagHead
 from endotransfer.models.on_backbone import OnBackbone
+from endotransfer.models.pixel_heads import pixel_head
 
 
 class Segmenter(OnBackbone):
     """Images [B, 3, H, W] in [0, 1] -> SegOutput with logits [B, K, H / 8, W / 8]; any H and W from 32 up."""
 
-    def __init__(self, backbone: Backbone, aspp: ASPP, classes: int, tags: bool) -> None:
+    def __init__(self, backbone: Backbone, model: ModelConfig, classes: int, tags: bool) -> None:
         super().__init__(backbone)
-        self.aspp = aspp
-        self.feature_channels = aspp.channels  # of SegOutput.features
-        self.pixel_classifier = nn.Conv2d(aspp.channels, classes, 1)
+        self.aspp, self.pixel_classifier = pixel_head(model, backbone.channels, classes)
+        self.feature_channels = self.aspp.channels  # of SegOutput.features
         self.tag_head = TagHead(backbone.channels) if tags else None
         self.refinement = Refinement(classes) if tags else None
 
@@ -36,6 +36,4 @@ class Segmenter(OnBackbone):
 
 def build_segmenter(model: ModelConfig, classes: int, tags: bool, *, trained: bool = False) -> Segmenter:
     """The segmenter that an experiment asks for; `trained` where a checkpoint is about to fill it."""
-    backbone = backbone_of(model, trained=trained)
-    aspp = ASPP(backbone.channels, model.aspp_channels, model.aspp_rates, model.norm, model.dropout)
-    return Segmenter(backbone, aspp, classes, tags)
+    return Segmenter(backbone_of(model, trained=trained), model, classes, tags)

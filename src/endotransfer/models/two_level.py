@@ -1,15 +1,15 @@
 """A segmenter with a second pixel classifier, on the stage before the last, as LtA and ADVENT train it.
 
-Designed here: the second classifier has the form of the first (ASPP and a 1x1 convolution), as in LtA, where both are
-the same module; S1 and its refinement stay with the first, because only the first predicts.
+Designed here: the second classifier has the form of the first (`model.head`), as in LtA, where both are the same
+module; S1 and its refinement stay with the first, because only the first predicts.
 """
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from endotransfer.batch import SegOutput
 from endotransfer.config import ModelConfig
-from endotransfer.models.heads import ASPP
 from endotransfer.models.on_backbone import DomainAware
+from endotransfer.models.pixel_heads import pixel_head
 from endotransfer.models.segmenter import Segmenter
 
 
@@ -21,8 +21,7 @@ class TwoLevelSegmenter(DomainAware):
         self.segmenter = segmenter
         self.feature_channels = segmenter.feature_channels
         before_last = segmenter.backbone.stages[-2]
-        self.aux_aspp = ASPP(before_last, model.aspp_channels, model.aspp_rates, model.norm, model.dropout)
-        self.aux_classifier = nn.Conv2d(model.aspp_channels, segmenter.pixel_classifier.out_channels, 1)
+        self.aux_aspp, self.aux_classifier = pixel_head(model, before_last, segmenter.pixel_classifier.out_channels)
 
     @property
     def notes(self) -> list[str]:

@@ -1,116 +1,201 @@
-"""Predict files and folders: `masks/`, `overlays/` and `predictions.csv`.  A file that cannot be read is reported."""
+"""Predict files, folders, patterns and videos: masks, overlays, annotated videos and tables of figures.
 
-import csv
-from collections.abc import Iterable, Sequence
+What cannot be read is reported, and the rest goes on.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 from rich.console import Console
-from skimage.segmentation import find_boundaries
 
-from endotransfer.batch import IGNORE
 from endotransfer.data.images import read_image
-from endotransfer.engine.log import progress_bar
 from endotransfer.errors import DataError
-from endotransfer.predict.predictor import Prediction, load
+from endotransfer.files import write_atomically
+from endotransfer.predict.coco import CocoFile
+from endotransfer.predict.figures import DISCLAIMER, Figures
+from endotransfer.predict.inputs import Input, list_inputs
+from endotransfer.predict.loading import load
+from endotransfer.predict.meter import Meter
+from endotransfer.predict.overlay import COLOURS, overlay
+from endotransfer.predict.pipeline import ahead
+from endotransfer.predict.prediction import ImagePredictor, Marks
+from endotransfer.predict.shots import Marked, Shot, infer
+from endotransfer.predict.video import VideoReport, predict_video
+from endotransfer.predict.video_reader import VideoReader
 
-ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp"}
-COLOURS = np.array(  # of the classes from 1 on, and from the start again after the last
-    [
-        [0, 200, 255], [255, 170, 0], [180, 80, 255], [90, 230, 90], [255, 80, 140],
-        [255, 255, 80], [60, 110, 255], [200, 140, 90], [0, 160, 130], [255, 255, 255],
-    ],
-    dtype=np.uint8,
-)  # fmt: skip
+__all__ = ["COLOURS", "Masks", "list_images", "overlay", "predict_files"]
+
+Masks = Literal["png", "rle", "polygons", "none"]
+READERS = 4  # threads: decoding and compressing release the interpreter
+TOLD = 5  # faults of one video that are printed; all of them stand in predictions.json
 
 
-def predict_files(run: Path, inputs: Iterable[Path], out: Path, console: Console | None = None) -> Path:
-    """Write masks, overlays and a table for every image of `inputs`; returns the table's path."""
+@dataclass(frozen=True)
+class Job:
+    """Where results go, and which of them are wanted."""
+
+    out: Path
+    predictor: ImagePredictor
+    batch: int
+    masks: Masks | None  # None: PNG for images, nothing for the frames of a video
+    overlays: bool
+    console: Console
+    figures: Figures
+    coco: CocoFile | None
+
+    def keep_mask(self, shot: Shot, marks: Marks) -> None:
+        """The mask of one picture, in the form that was asked for."""
+        video = shot.frame is not None
+        file_name = f"{shot.name}/{shot.frame:06d}" if video else shot.name
+        if self.coco is not None:
+            self.coco.add(f"{file_name}.png" if video else shot.file, marks)
+        elif self.masks == "png" or (self.masks is None and not video):
+            binary = len(self.predictor.classes) == 2
+            path = self.out / "masks" / f"{file_name}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(marks.mask * np.uint8(255) if binary else marks.mask).save(path)
+
+    def keep(self, shot: Shot, marks: Marks | None) -> None:
+        """Figures and mask of one picture, or its fault."""
+        if marks is None:
+            self.figures.add_fault(shot)
+            return
+        self.figures.add(shot, marks)
+        self.keep_mask(shot, marks)
+
+
+def predict_files(
+    run: Path,
+    inputs: Iterable[Path],
+    out: Path,
+    console: Console | None = None,
+    *,
+    masks: Masks | None = None,
+    overlays: bool = True,
+    batch: int | None = None,
+    flips: bool = False,
+    precision: Literal["auto", "32", "bf16"] = "auto",
+    device: str | None = None,
+) -> Path:
+    """Write what is predicted for every image and video of `inputs` to `out`; returns the table's path."""
     console = console or Console()
-    files = list_images(list(inputs))
+    wanted = list_inputs(list(inputs))
     if out.exists() and any(out.iterdir()):
         raise DataError(f"{out} is not empty; choose another --out, nothing is overwritten.")
-    predictor = load(run)
-    for name in ("masks", "overlays"):
-        (out / name).mkdir(parents=True, exist_ok=True)
-    rows, failed = [], []
-    with progress_bar(console, shown=True) as bar:
-        task = bar.add_task("predicting", total=len(files), note="")
-        for name, file in files.items():
-            try:
-                pixels = read_image(file)
-                prediction = predictor.predict(pixels)
-            except DataError as reason:
-                failed.append(str(reason))
-            else:
-                _write(out, name, pixels, prediction, binary=len(predictor.classes) == 2)
-                rows.append(_row(name, file, prediction, predictor.classes))
-            bar.advance(task)
-    table = out / "predictions.csv"
-    _write_table(table, rows, predictor.classes)
-    for fault in failed:
-        console.print(f"not predicted: {fault}", markup=False, soft_wrap=True)
-    if not rows:
-        raise DataError(f"none of the {len(files)} images could be predicted; the first reason: {failed[0]}")
-    console.print(f"{len(rows)} of {len(files)} images predicted; see {table}", markup=False, soft_wrap=True)
-    return table
+    images, videos = [one for one in wanted if not one.video], [one for one in wanted if one.video]
+    # The other stages of a video need a core as well.
+    threads = max(1, (os.cpu_count() or 1) - 1) if videos else None
+    predictor = load(run, device, flips=flips, precision=precision, threads=threads)
+    out.mkdir(parents=True, exist_ok=True)
+    coco = CocoFile(predictor.classes, masks) if masks in ("rle", "polygons") else None
+    with Figures(out, predictor.classes) as figures:
+        size = batch or default_batch(predictor)
+        job = Job(out, predictor, size, masks, overlays, console, figures, coco)
+        told = [_predict_images(job, images)] if images else []
+        told += [_predict_one_video(job, one) for one in videos]
+    if coco is not None:
+        content = json.dumps(coco.content(description=DISCLAIMER))
+        write_atomically(out / "masks.coco.json", content, DataError)
+    _conclude(job, told, len(images), len(videos))
+    return figures.csv
+
+
+def default_batch(predictor: ImagePredictor) -> int:
+    """A GPU wants many images at a time; a CPU does not care, and one at a time keeps a video's stages busy."""
+    device = getattr(predictor, "device", None)
+    return 16 if device is not None and device.type == "cuda" else 1
 
 
 def list_images(inputs: Sequence[Path]) -> dict[str, Path]:
     """Images by the name of their outputs: files as they are, folders by their image files."""
-    found: dict[str, Path] = {}
-    for given in inputs:
-        entry = given
-        if not entry.exists():
-            raise DataError(f"there is no {entry}; give image files or folders of images.")
-        files = [entry]
-        if (entry / "images").is_dir():  # a folder in the native layout: its masks are not for predicting
-            entry = entry / "images"
-        if entry.is_dir():
-            files = sorted(f for f in entry.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
-        for file in files:
-            name = "-".join(file.relative_to(entry).with_suffix("").parts) if entry.is_dir() else file.stem
-            while name in found:  # two folders may hold the same name; neither result is lost
-                name += "_"
-            found[name] = file
-    if not found:
-        raise DataError(f"no image in {', '.join(map(str, inputs))}; known endings: {', '.join(sorted(ENDINGS))}.")
-    return found
+    return {one.name: one.file for one in list_inputs(inputs, videos=False)}
 
 
-def overlay(pixels: NDArray[np.uint8], mask: NDArray[np.uint8], opacity: float = 0.35) -> NDArray[np.uint8]:
-    """The image with each class but 0 tinted and outlined; what nobody labelled stays as it is."""
-    shown = (mask != 0) & (mask != IGNORE)
-    colour = COLOURS[np.where(shown, (mask - 1) % len(COLOURS), 0)]
-    tinted = np.where(shown[..., None], (1 - opacity) * pixels + opacity * colour, pixels)
-    edge = find_boundaries(mask, mode="inner") & shown
-    tinted[edge] = colour[edge]
-    return tinted.astype(np.uint8)
+def _predict_images(job: Job, images: Sequence[Input]) -> str:
+    done, before = 0, len(job.figures.faults)
+    with Meter(job.console, "predicting", len(images)) as meter:
+        marked = ahead(infer(ahead(_read_all(images)), job.predictor, job.batch))
+        for shot, marks in ahead(_draw_all(meter.watch(marked), job)):
+            job.keep(shot, marks)
+            done += marks is not None
+        rate = meter.rate
+    for fault in job.figures.faults[before:]:
+        job.console.print(f"not predicted: {fault['reason']}", markup=False, soft_wrap=True)
+    return f"{done} of {len(images)} images predicted ({rate:.1f} a second)"
 
 
-def _write(out: Path, name: str, pixels: NDArray[np.uint8], prediction: Prediction, *, binary: bool) -> None:
-    mask = prediction.mask * np.uint8(255) if binary else prediction.mask
-    Image.fromarray(mask).save(out / "masks" / f"{name}.png")
-    Image.fromarray(overlay(pixels, prediction.mask)).save(out / "overlays" / f"{name}.png")
+def _read_all(images: Sequence[Input]) -> Iterator[Shot]:
+    """In order, a few read at the same time; never more of them in memory than are being read."""
+    with ThreadPoolExecutor(READERS) as pool:
+        for start in range(0, len(images), READERS):
+            yield from pool.map(_read, images[start : start + READERS])
 
 
-def _row(name: str, file: Path, prediction: Prediction, classes: list[str]) -> dict[str, object]:
-    tag = prediction.lesion_probability
-    shares = np.bincount(prediction.mask.ravel(), minlength=len(classes)) / prediction.mask.size
-    row: dict[str, object] = {
-        "name": name,
-        "file": str(file),
-        "lesion_probability": "" if tag is None else f"{tag:.4f}",
-    }
-    row |= {f"share_{label}": f"{share:.5f}" for label, share in zip(classes, shares, strict=True)}
-    return row | {"confidence": f"{prediction.confidence:.4f}"}
+def _read(image: Input) -> Shot:
+    shot = partial(Shot, image.name, str(image.file))
+    try:
+        return shot(read_image(image.file))
+    except DataError as reason:
+        return shot(None, str(reason))
 
 
-def _write_table(path: Path, rows: list[dict[str, object]], classes: list[str]) -> None:
-    columns = ["name", "file", "lesion_probability", *(f"share_{label}" for label in classes), "confidence"]
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+def _draw_all(marked: Iterable[Marked], job: Job) -> Iterator[Marked]:
+    if job.overlays:
+        (job.out / "overlays").mkdir(exist_ok=True)
+    for shot, marks in marked:
+        if job.overlays and shot.pixels is not None and marks is not None:
+            Image.fromarray(overlay(shot.pixels, marks.mask)).save(job.out / "overlays" / f"{shot.name}.png")
+        yield shot, marks
+
+
+def _predict_one_video(job: Job, video: Input) -> str:
+    before = len(job.figures.faults)
+    try:
+        with VideoReader(video.file, video.name) as reader, Meter(job.console, video.name, reader.expected) as meter:
+            (job.out / "videos").mkdir(exist_ok=True)
+            path = job.out / "videos" / f"{video.name}.mp4"
+            report = predict_video(
+                job.predictor, reader, path, batch=job.batch, look=job.keep, watch=meter.watch
+            )  # fmt: skip
+    except DataError as reason:
+        job.figures.add_fault(Shot(video.name, str(video.file), None, str(reason)))
+        return f"not predicted: {reason}"
+    if report.cut_short:
+        job.figures.add_fault(Shot(video.name, str(video.file), None, report.cut_short))
+    _tell_faults(job, before)
+    return _tell(video, report)
+
+
+def _tell_faults(job: Job, before: int) -> None:
+    """What became of nothing since there were `before` faults."""
+    faults = job.figures.faults[before:]
+    for fault in faults[:TOLD]:
+        job.console.print(f"not predicted: {fault['reason']}", markup=False, soft_wrap=True)
+    if len(faults) > TOLD:
+        more = f"not predicted: {len(faults) - TOLD} more of {faults[-1]['file']}; see {job.figures.json}"
+        job.console.print(more, markup=False, soft_wrap=True)
+
+
+def _tell(video: Input, report: VideoReport) -> str:
+    stages = ", ".join(f"{name} {1000 * busy / max(1, report.frames):.1f}" for name, busy in report.stages.items())
+    return (
+        f"{report.frames - report.unread} of {report.frames} frames of {video.file} predicted "
+        f"({report.rate:.1f} a second; milliseconds a frame: {stages})"
+    )
+
+
+def _conclude(job: Job, told: list[str], images: int, videos: int) -> None:
+    figures = job.figures
+    if not len(figures):
+        what = f"{images} images" if images else f"{videos} videos"
+        raise DataError(f"none of the {what} could be predicted; the first reason: {figures.faults[0]['reason']}")
+    for line in told:
+        job.console.print(f"{line}; see {figures.csv}", markup=False, soft_wrap=True)

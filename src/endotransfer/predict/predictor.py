@@ -1,59 +1,97 @@
 """A trained model for Python: `endotransfer.load(RUN).predict(image)`.  Research use only, not a medical device."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Literal
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
+from torch import Tensor
 from torch.nn.functional import interpolate
 
 from endotransfer.batch import LESION
 from endotransfer.data.decoded import resize_image
-from endotransfer.data.images import read_image
 from endotransfer.engine.model_folder import TrainedModel, load_model
+from endotransfer.predict.prediction import ImagePredictor, Marks, Pixels, Prediction
+
+__all__ = ["Precision", "Prediction", "Predictor", "load"]
+
+Precision = Literal["auto", "32", "bf16"]
+FLIPS: tuple[tuple[int, ...], ...] = (
+    (),
+    (3,),
+    (2,),
+    (2, 3),
+)  # axes of [B, C, H, W]: as it is, mirrored, upside down, both
+RESIZERS = 4  # threads: resizing releases the interpreter
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """What the model says of one image, at the image's own size."""
+class Predictor(ImagePredictor):
+    """Any image in, a mask of the same size out.
 
-    mask: NDArray[np.uint8]  # [H, W] class index
-    probabilities: NDArray[np.float32]  # [K, H, W]
-    lesion_probability: float | None  # S1's, or None where the model has no tag head
+    `flips`: the mean of four predictions, of the image and its mirror images; four times the work.
+    `precision`: bf16 computes the network in half the bits; auto does so on a GPU.
+    """
 
-    @property
-    def lesion_share(self) -> float:
-        """Share of the image that is not class 0."""
-        return float((self.mask != 0).mean())
-
-    @property
-    def confidence(self) -> float:
-        """Mean over pixels of the probability of the predicted class."""
-        return float(self.probabilities.max(0).mean())
-
-
-class Predictor:
-    """Any image in, a mask of the same size out."""
-
-    def __init__(self, model: TrainedModel, device: torch.device) -> None:
+    def __init__(
+        self, model: TrainedModel, device: torch.device, *, flips: bool = False, precision: Precision = "32"
+    ) -> None:
         self.model = model
         self.device = device
         self.classes = list(model.classes.names)
+        self.flips = FLIPS if flips else FLIPS[:1]
+        self.bf16 = precision == "bf16" or (precision == "auto" and device.type == "cuda")
+
+    def predict_batch(self, images: Sequence[Pixels]) -> list[Prediction]:
+        return [
+            Prediction(values.argmax(0).byte().cpu().numpy(), values.cpu().numpy(), tag)
+            for values, tag in self._probabilities(images)
+        ]
+
+    def mark_batch(self, images: Sequence[Pixels]) -> list[Marks]:
+        """Winners are found on the device: of all the probabilities only theirs travel."""
+        found = []
+        for values, tag in self._probabilities(images):
+            best, mask = values.max(0)
+            found.append(Marks(mask.byte().cpu().numpy(), best.cpu().numpy(), tag))
+        return found
 
     @torch.inference_mode()
-    def predict(self, image: Path | str | NDArray[np.uint8]) -> Prediction:
-        """`image`: a path, or RGB pixels uint8 [H, W, 3]."""
-        pixels = read_image(Path(image)) if isinstance(image, (str, Path)) else np.ascontiguousarray(image)
-        small = torch.from_numpy(resize_image(pixels, self.model.shape)).permute(2, 0, 1)
-        output = self.model(small[None].to(self.device, torch.float32) / 255)
-        logits = interpolate(output.logits.float(), size=pixels.shape[:2], mode="bilinear", align_corners=False)
-        probabilities = logits.softmax(1)[0].cpu().numpy()
-        tag = None if output.tag_logits is None else float(output.tag_logits.softmax(1)[0, LESION])
-        return Prediction(probabilities.argmax(0).astype(np.uint8), probabilities, tag)
+    def _probabilities(self, images: Sequence[Pixels]) -> list[tuple[Tensor, float | None]]:
+        """For each image its probabilities [K, H, W] at its own size, on the device, and S1's of a lesion."""
+        batch = torch.stack(self._resized(images)).to(self.device).permute(0, 3, 1, 2)
+        batch = batch.to(torch.float32).contiguous() / 255
+        views, tags = [], []
+        for axes in self.flips:
+            with self._precision():
+                output = self.model(batch.flip(axes) if axes else batch)
+            views.append(output.logits.float().flip(axes))
+            if output.tag_logits is not None:
+                tags.append(output.tag_logits.float().softmax(1)[:, LESION])
+        chances = torch.stack(tags).mean(0).tolist() if tags else [None] * len(images)
+        sizes = [image.shape[:2] for image in images]
+        return [
+            (torch.stack([_at(view[index], size) for view in views]).mean(0), chances[index])
+            for index, size in enumerate(sizes)
+        ]
+
+    def _resized(self, images: Sequence[Pixels]) -> list[Tensor]:
+        if len(images) == 1:
+            return [torch.tensor(resize_image(images[0], self.model.shape))]
+        with ThreadPoolExecutor(RESIZERS) as pool:
+            return list(pool.map(lambda image: torch.tensor(resize_image(image, self.model.shape)), images))
+
+    def _precision(self) -> AbstractContextManager[object]:
+        return torch.autocast(self.device.type, torch.bfloat16) if self.bf16 else nullcontext()
 
 
-def load(run: Path | str, device: str | None = None) -> Predictor:
-    """The model of a run folder (or a `model/` folder), ready to predict."""
+def _at(logits: Tensor, size: tuple[int, ...]) -> Tensor:
+    """Logits [K, h, w] of one image -> probabilities [K, H, W] at its own size."""
+    return interpolate(logits[None], size=size, mode="bilinear", align_corners=False)[0].softmax(0)
+
+
+def load(run: Path | str, device: str | None = None, *, flips: bool = False, precision: Precision = "32") -> Predictor:
+    """The model of a run folder (or a `model/` folder), ready to predict with torch."""
     where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    return Predictor(load_model(Path(run), where), where)
+    return Predictor(load_model(Path(run), where), where, flips=flips, precision=precision)

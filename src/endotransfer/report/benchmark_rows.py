@@ -6,6 +6,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from endotransfer.methods import METHODS
+from endotransfer.protocols import further_means
 from endotransfer.report.printed import PrintedRow, PrintedTable, find_row, find_table, plain
 from endotransfer.report.tables import system_of
 
@@ -56,8 +57,16 @@ class BenchmarkTable:
         if row.printed is None:
             return "-"
         place = self._places.get(column)
-        value = row.printed.mean if column == "miou" else None if place is None else row.printed.figures[place]
+        value = None if place is None else row.printed.figures[place]
+        if column == "miou" and self._same_mean:
+            value = row.printed.mean
         return "-" if value is None else str(value)
+
+    @property
+    def _same_mean(self) -> bool:
+        """Whether the paper's mean is over the columns of this table: one over 16 classes is none over 13."""
+        assert self.printed is not None
+        return not self.by_class or len(self._places) == len(self.printed.columns)
 
 
 def read_table(results: dict[str, Any]) -> BenchmarkTable:
@@ -142,7 +151,10 @@ def _columns(suite: dict[str, Any], cells: Sequence[dict[str, Any]]) -> dict[str
         return LESION_COLUMNS
     of_paper = table.columns if table else ()
     classes = next((cell["classes"] for cell in cells if cell.get("classes")), of_paper)
-    return {f"iou {name}": name for name in classes} | {"miou": "mIoU"} if classes else LESION_COLUMNS
+    if not classes:
+        return LESION_COLUMNS
+    means = {name: f"mIoU {len(some)}" for name, some in further_means(classes).items()}
+    return {f"iou {name}": name for name in classes} | means | {"miou": "mIoU"}
 
 
 def _value(cell: dict[str, Any], column: str) -> float | None:

@@ -17,7 +17,7 @@ from endotransfer.files import write_atomically
 from endotransfer.report.benchmark_csv import to_csv
 from endotransfer.report.benchmark_latex import to_latex
 from endotransfer.report.benchmark_markdown import to_markdown
-from endotransfer.report.benchmark_rows import LESION_COLUMNS, BenchmarkTable, Row, read_table
+from endotransfer.report.benchmark_rows import BenchmarkTable, Row, read_table
 from endotransfer.report.benchmark_text import against, footnotes, marks_of, shown
 from endotransfer.report.ranking import Mark, rank
 
@@ -36,10 +36,10 @@ def write_tables(results: dict[str, Any], out: Path) -> list[Path]:
 
 
 def print_benchmark(results: dict[str, Any], console: Console | None = None) -> None:
-    """The table in 80 columns: of street scenes the mean alone, since nineteen classes do not fit."""
+    """The table in 80 columns: of street scenes the means alone, since nineteen classes do not fit."""
     console = console or Console()
     table = read_table(results)
-    columns = ["miou"] if table.by_class else list(LESION_COLUMNS)
+    columns = [column for column in table.columns if not column.startswith("iou ")]
     gap = (0, 1) if console.width >= ROOMY else 0
     drawn = Table(title=escape(table.name), title_justify="left", box=box.SIMPLE_HEAD, padding=gap, show_edge=False)
     drawn.add_column("system", overflow="fold")

@@ -45,6 +45,8 @@ def marks_of(table: BenchmarkTable, row: Row, *, of_paper: bool) -> str:
 def legend(table: BenchmarkTable, best: str, second: str) -> list[str]:
     """What the columns and marks mean; `best` and `second` name the two marks in the form at hand."""
     lines = [f"{FIGURES} {CLASS_LEGEND if table.by_class else LESION_LEGEND}"]
+    if "miou13" in table.columns:
+        lines.append("mIoU 13: the mean without wall, fence and pole, as some report it; the paper prints none.")
     lines.append("Mean ± sample standard deviation over seeds; `seeds` is how many runs that is. A dash: no figure.")
     if table.reference:
         lines.append(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from endotransfer.config import DataConfig, FolderConfig
+from endotransfer.data.layouts import is_data_folder
 from endotransfer.engine.material import Material, gather
 from endotransfer.errors import DataError
 from endotransfer.methods.base import Needs
@@ -20,8 +21,8 @@ class Images:
         for folder in folders:
             if not folder.is_dir():
                 raise DataError(f"there is no folder {folder}; give --data a folder of images, or its parent.")
-        inside = [entry for folder in folders for entry in folder.iterdir() if (entry / "images").is_dir()]
-        self._places = {entry.resolve().name: entry for entry in [*inside, *folders] if (entry / "images").is_dir()}
+        inside = [entry for folder in folders for entry in folder.iterdir() if is_data_folder(entry)]
+        self._places = {entry.resolve().name: entry for entry in [*inside, *folders] if is_data_folder(entry)}
         self._read: dict[str, Material] = {}
 
     def of(self, run: Run) -> Material:

@@ -1,8 +1,8 @@
 """One pass over the target set: Algorithm 1, Equation 5 and Algorithm 2 joined; the labels hold for an epoch.
 
 The network sees each image once.  Its logits are kept as it gave them, at low resolution and in half
-precision, and rounded BEFORE anything is counted: thresholds and assignment see the same numbers, so the
-portion comes out right.
+precision (`shelf.py`), and rounded BEFORE anything is counted: thresholds and assignment see the same numbers, so
+the portion comes out right.  Nothing here grows with the set but the names of its images.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,6 +17,7 @@ from endotransfer.batch import PassBatch, SegOutput
 from endotransfer.errors import TrainingDiverged
 from endotransfer.reduce import sum_over_processes
 from endotransfer.transfer.assignment import assign
+from endotransfer.transfer.shelf import LogitShelf
 from endotransfer.transfer.tags import veto
 from endotransfer.transfer.thresholds import ThresholdState
 from endotransfer.transfer.voting import vote_in_place, vote_superpixels, vote_synchronously
@@ -29,7 +30,13 @@ LEAST_LOGIT = -60000.0  # the end of half precision, near enough
 class TargetSet(Protocol):
     """The whole, unaugmented target set of this process."""
 
+    shelf: LogitShelf  # where predictions wait for the thresholds; what is on it already is not predicted again
+
+    @property
+    def size(self) -> tuple[int, int]: ...  # (H, W) of every image
     def __iter__(self) -> Iterator[PassBatch]: ...
+    def without_images(self) -> Iterator[PassBatch]: ...  # tags and keys of the same batches; nothing is decoded
+    def after(self, batches: int) -> Iterator[PassBatch]: ...  # the rest, when so many have been seen
     def superpixels(self, keys: list[str]) -> Tensor: ...  # [B, H, W]
     def store(self, keys: list[str], maps: Tensor) -> None: ...  # [B, H, W] uint8
 
@@ -62,19 +69,6 @@ class LabellingSummary:
         return {"portion": self.portion, "coverage": self.coverage, **by_class}
 
 
-@dataclass(frozen=True)
-class _Prediction:
-    logits: Tensor  # [B, K, h, w] half precision, on the CPU
-    size: tuple[int, int]  # of the images
-    device: torch.device
-    tags: Tensor | None
-    keys: list[str]
-
-    def at_size(self) -> Tensor:
-        logits = self.logits.to(self.device).float()
-        return interpolate(logits, size=self.size, mode="bilinear", align_corners=False)
-
-
 @torch.no_grad()
 def label_target_set(
     predict: Callable[[Tensor], SegOutput],
@@ -92,29 +86,32 @@ def label_target_set(
     """Give every image of `target` its map of pseudo-labels, and store it.
 
     The tag rule comes before the vote, so that a lesion label which the tag forbids does not spread first.
-    `device` is where predictions are counted if this process has no image (all processes must use one kind).
+    `device` is where predictions are counted and labels assigned (all processes must use one kind).
     """
-    kept: list[_Prediction] = []
-    state: ThresholdState | None = None
-    for batch in target:
-        kept.append(_keep(predict(batch.images).logits, batch))
-        state = state or ThresholdState(classes, device=kept[0].device)
-        state.update(kept[-1].at_size())
-    state = state or ThresholdState(classes, device=device)
+    where, shelf, done = torch.device(device or "cpu"), target.shelf, target.shelf.whole
+    state = ThresholdState(classes, device=where)
+    for number in range(done):  # by a pass that was stopped
+        state.update(_at(shelf.get(number), target.size, where))
+    for number, batch in enumerate(target.after(done), done):
+        kept = _keep(predict(batch.images).logits, batch)
+        shelf.put(number, kept)
+        state.update(_at(kept, target.size, where))
     state.reduce_over_processes()
     thresholds = state.thresholds(portion, balanced)
 
     labelled = torch.zeros(classes, dtype=torch.int64, device=thresholds.device)
-    for prediction in kept:
-        labels = assign(prediction.at_size(), thresholds)
-        if tag_rule != "none" and prediction.tags is not None:
-            labels = veto(labels, prediction.tags.to(labels.device), fill_normal=tag_rule == "fill_normal")
+    images = torch.zeros((), dtype=torch.int64, device=thresholds.device)
+    for number, batch in enumerate(target.without_images()):
+        labels = assign(_at(shelf.get(number), target.size, where), thresholds)
+        if tag_rule != "none" and batch.tags is not None:
+            labels = veto(labels, batch.tags.to(labels.device), fill_normal=tag_rule == "fill_normal")
         if voting != "none":
-            superpixels = target.superpixels(prediction.keys)
+            superpixels = target.superpixels(batch.keys)
             labels = _vote(labels, superpixels, classes, voting, iterations, min_share)
         labelled += torch.bincount(labels.flatten().long(), minlength=256)[:classes]
-        target.store(prediction.keys, labels)
-    images = torch.tensor(sum(len(prediction.keys) for prediction in kept), device=thresholds.device)
+        target.store(batch.keys, labels)
+        images += len(batch.keys)
+    shelf.clear()
     return LabellingSummary(
         portion=portion,
         thresholds=thresholds.tolist(),
@@ -124,22 +121,25 @@ def label_target_set(
     )
 
 
-def _keep(logits: Tensor, batch: PassBatch) -> _Prediction:
-    """The prediction in half precision, each pixel's largest logit moved to 0.
+def _keep(logits: Tensor, batch: PassBatch) -> Tensor:
+    """The prediction [B, K, h, w] in half precision on the CPU, each pixel's largest logit moved to 0.
 
     Softmax does not see the move, neither here nor after up-sampling (all classes of a pixel move alike),
     and half precision is finest near 0.
     """
     logits = logits.detach().float()
-    centred = (logits - logits.amax(1, keepdim=True)).clamp(min=LEAST_LOGIT).half()
-    kept = centred.cpu()
+    kept = (logits - logits.amax(1, keepdim=True)).clamp(min=LEAST_LOGIT).half().cpu()
     if not bool(kept.isfinite().all()):
         raise TrainingDiverged(
             f"the network predicts values that are not finite on target images {', '.join(batch.keys)}; "
             "go back to the last checkpoint and lower the learning rate."
         )
-    height, width = batch.images.shape[-2:]
-    return _Prediction(kept, (height, width), logits.device, batch.tags, batch.keys)
+    return kept
+
+
+def _at(kept: Tensor, size: tuple[int, int], device: torch.device) -> Tensor:
+    """Logits [B, K, H, W] at the images' size, on `device`."""
+    return interpolate(kept.to(device).float(), size=size, mode="bilinear", align_corners=False)
 
 
 def _vote(

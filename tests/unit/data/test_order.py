@@ -3,11 +3,12 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from endotransfer.data.order import Order, augmentation_seed, permutation, stable_hash
+from endotransfer.data.order import ClassOrder, Order, augmentation_seed, permutation, stable_hash
 from endotransfer.errors import DataError
 
 
@@ -61,3 +62,28 @@ def test_a_cached_order_cannot_be_spoilt() -> None:
 def test_an_empty_stream_is_named() -> None:
     with pytest.raises(DataError, match="no image for 'tag-only'"):
         Order(0, "tag-only", 0)
+
+
+PRESENT = np.array([[1, 0, 0], [1, 0, 0], [1, 1, 0], [1, 0, 0], [1, 1, 0]], bool)  # class 2 is nowhere
+
+
+def test_by_class_every_class_comes_up_equally_often() -> None:
+    order = ClassOrder(0, "masked", PRESENT)
+    chosen = [order.entry(position) for position in range(400)]
+    rare = [index for epoch, index in chosen if epoch % 2 == 1]
+    assert len(rare) == 200  # one of every two positions was chosen for class 1
+    assert {index for _, index in chosen} == set(range(5))
+    assert set(rare) == {2, 4} and rare.count(2) == rare.count(4)
+
+
+def test_by_class_no_image_is_shown_twice_in_one_pass() -> None:
+    order = ClassOrder(3, "masked", PRESENT)
+    chosen = [order.entry(position) for position in range(60)]
+    assert len(set(chosen)) == 60
+    assert [ClassOrder(3, "masked", PRESENT).entry(position) for position in range(60)] == chosen
+    assert [ClassOrder(4, "masked", PRESENT).entry(position) for position in range(60)] != chosen
+
+
+def test_by_class_without_any_class_is_an_error() -> None:
+    with pytest.raises(DataError, match="shows any class"):
+        ClassOrder(0, "masked", np.zeros((3, 2), bool))

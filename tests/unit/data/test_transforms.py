@@ -22,6 +22,7 @@ augments = st.builds(
     flip_horizontal=st.booleans(),
     flip_vertical=st.booleans(),
     scale=st.tuples(st.floats(0.3, 1), st.floats(1, 4)),
+    crop=st.none() | st.tuples(st.integers(8, HEIGHT), st.integers(8, WIDTH)),
 )
 
 
@@ -72,19 +73,20 @@ def test_all_four_flips_happen_and_a_forbidden_one_never(picture: Tensor) -> Non
     assert seen(NOTHING) == 1
 
 
+@pytest.mark.parametrize("size", [(HEIGHT, WIDTH), (16, 24)])
 @pytest.mark.parametrize("window", [Window(-6, 3, 30, 20, False, True), Window(-9, -9, 60, 80, True, False)])
-def test_a_map_under_a_window_equals_the_literal_rule(window: Window) -> None:
+def test_a_map_under_a_window_equals_the_literal_rule(window: Window, size: tuple[int, int]) -> None:
     _, places = coordinates()
-    expected = torch.full_like(places, IGNORE)
-    for row in range(HEIGHT):
-        for column in range(WIDTH):
+    expected = torch.full(size, IGNORE, dtype=places.dtype)
+    for row in range(size[0]):
+        for column in range(size[1]):
             # The window's pixel whose square holds the centre of the new pixel.
-            y = window.top + int((row + 0.5) * window.height / HEIGHT)
-            x = window.left + int((column + 0.5) * window.width / WIDTH)
+            y = window.top + int((row + 0.5) * window.height / size[0])
+            x = window.left + int((column + 0.5) * window.width / size[1])
             if 0 <= y < HEIGHT and 0 <= x < WIDTH:
                 expected[row, column] = places[y, x]
     expected = expected.flip([1] if window.mirror else []).flip([0] if window.upend else [])
-    assert torch.equal(_warp_map(places, window, "mask"), expected)
+    assert torch.equal(_warp_map(places, window, size, "mask"), expected)
 
 
 def test_scale_shows_less_or_more_of_the_image() -> None:
@@ -96,6 +98,28 @@ def test_scale_shows_less_or_more_of_the_image() -> None:
         mask = far(torch.zeros(3, HEIGHT, WIDTH).byte(), {"mask": torch.ones(HEIGHT, WIDTH).byte()}, seed)[1]["mask"]
         assert (mask == 1).sum() == pytest.approx(places.numel() / 4, rel=0.1)
         assert set(mask.unique().tolist()) == {1, IGNORE}
+
+
+def test_a_crop_is_a_part_of_the_image_pixel_for_pixel_and_lies_anywhere(picture: Tensor) -> None:
+    crop, tops = replace(NOTHING, crop=(16, 24)), set()
+    for seed in SEEDS:
+        image, maps = crop(picture, {"mask": picture[0], REGIONS: picture[1].int()}, seed)
+        window = crop.draw(HEIGHT, WIDTH, seed).window
+        part = picture[:, window.top : window.top + 16, window.left : window.left + 24]
+        assert torch.equal(image, part)
+        assert torch.equal(maps["mask"], part[0])
+        assert torch.equal(maps[REGIONS], part[1].int())
+        tops.add(window.top)
+    assert len(tops) > 10 and min(tops) >= 0 and max(tops) <= HEIGHT - 16
+
+
+def test_a_crop_after_zooming_shows_as_much_less_of_the_image() -> None:
+    _, places = coordinates()
+    for seed in SEEDS[:6]:
+        augment = replace(NOTHING, crop=(20, 28), scale=(2.0, 2.0))
+        seen = augment(torch.zeros(3, HEIGHT, WIDTH).byte(), {REGIONS: places}, seed)[1][REGIONS]
+        assert seen.shape == (20, 28)
+        assert len(seen.unique()) == 10 * 14
 
 
 def test_photometry_leaves_maps_and_geometry_alone(picture: Tensor) -> None:

@@ -185,12 +185,12 @@ def test_classes_may_carry_their_long_names(street: Results) -> None:
     assert shown["vegetation"] == "78.7" and shown["traffic light"] == "23.5" and shown["Motorcycle"] == "20.8"
 
 
-def test_other_classes_leave_the_papers_mean_alone(street: Results) -> None:
+def test_a_mean_over_other_classes_is_not_held_against_the_papers(street: Results) -> None:
     for cell in street["cells"]:
         cell |= {"classes": ["wall", "fold"], "iou": [10.0, 20.0], "miou": 15.0}
     table = read_table(street)
     lsd = next(row for row in table.rows if row.label == "lsd")
-    assert [table.printed_figure(lsd, column) for column in table.columns] == ["25.2", "-", "37.1"]
+    assert [table.printed_figure(lsd, column) for column in table.columns] == ["25.2", "-", "-"]
 
 
 @pytest.mark.parametrize("fixture", ["medical", "street"])

@@ -10,6 +10,7 @@ from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG, PassBatch, S
 from endotransfer.errors import TrainingDiverged
 from endotransfer.transfer.assignment import assign
 from endotransfer.transfer.labelling import label_target_set
+from endotransfer.transfer.shelf import LogitShelf, logit_bytes
 from endotransfer.transfer.thresholds import ThresholdState
 from endotransfer.transfer.voting import vote_in_place, vote_superpixels, vote_synchronously
 
@@ -24,10 +25,16 @@ class MemoryTargetSet:
         self.images = torch.rand(5, 3, SIZE, SIZE, generator=torch.Generator().manual_seed(3))
         self.keys = [f"set/{i}" for i in range(5)]
         self.tags = torch.tensor(TAGS) if tags else None
-        self.stored = {}
+        self.stored, self.shelf, self.size = {}, LogitShelf(), (SIZE, SIZE)
 
     def __iter__(self):
-        for start in range(0, 5, 2):
+        return self.after(0)
+
+    def without_images(self):
+        return (PassBatch(torch.empty(0), batch.tags, batch.keys) for batch in self)
+
+    def after(self, batches):
+        for start in range(2 * batches, 5, 2):
             part = slice(start, start + 2)
             yield PassBatch(self.images[part], None if self.tags is None else self.tags[part], self.keys[part])
 
@@ -154,7 +161,7 @@ def test_a_process_without_images_returns_an_empty_summary():
 
 
 class EmptySet(MemoryTargetSet):
-    def __iter__(self):
+    def after(self, batches):
         return iter(())
 
 
@@ -173,3 +180,37 @@ def test_logits_of_minus_infinity_are_a_certain_no():
         return SegOutput(logits=logits, tag_logits=None, features=logits)
 
     assert label_target_set(predict, MemoryTargetSet(), 3, 0.4).predicted[2] == 0
+
+
+def test_on_disk_the_labels_are_those_of_memory_and_nothing_is_left(tmp_path):
+    in_memory, on_disk = MemoryTargetSet(), MemoryTargetSet()
+    on_disk.shelf = LogitShelf(tmp_path / "shelf")
+    here, there = (label_target_set(Network(), target, 3, 0.4) for target in (in_memory, on_disk))
+    assert here == there
+    assert torch.equal(in_memory.maps, on_disk.maps)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_stopped_pass_goes_on_where_it_was(tmp_path):
+    straight, stopped = MemoryTargetSet(), MemoryTargetSet()
+    summary = label_target_set(Network(), straight, 3, 0.4)
+    stopped.shelf = LogitShelf(tmp_path / "shelf")
+    network = Network()
+
+    def killed(images):
+        if network.images == 4:
+            raise KeyboardInterrupt
+        return network(images)
+
+    with pytest.raises(KeyboardInterrupt):
+        label_target_set(killed, stopped, 3, 0.4)
+    assert stopped.shelf.whole == 2
+    again = Network()
+    assert label_target_set(again, stopped, 3, 0.4) == summary
+    assert again.images == 1  # of five: four were on the shelf
+    assert torch.equal(straight.maps, stopped.maps)
+
+
+def test_what_logits_take_is_known_beforehand():
+    assert logit_bytes(1, 19, (1024, 2048)) == 19 * 128 * 256 * 2  # 1.2 MB
+    assert logit_bytes(2, 2, (33, 33)) == 2 * 2 * 5 * 5 * 2

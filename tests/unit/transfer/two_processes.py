@@ -8,6 +8,7 @@ from endotransfer.batch import IGNORE, PassBatch, SegOutput
 from endotransfer.transfer.centroids import Centroids, alignment, class_sums
 from endotransfer.transfer.labelling import label_target_set
 from endotransfer.transfer.losses import segmentation
+from endotransfer.transfer.shelf import LogitShelf
 from endotransfer.transfer.thresholds import ThresholdState
 
 SPLIT = 1  # images of the first process, of three: shares are uneven on purpose
@@ -66,10 +67,13 @@ class Images:
     """A target set whose images are their own logits."""
 
     def __init__(self, logits: Tensor) -> None:
-        self.logits = logits
+        self.logits, self.shelf, self.size = logits, LogitShelf(), tuple(logits.shape[-2:])
 
-    def __iter__(self):
-        for i in range(len(self.logits)):
+    def without_images(self):
+        return self.after(0)
+
+    def after(self, batches: int):
+        for i in range(batches, len(self.logits)):
             yield PassBatch(self.logits[i : i + 1], None, [str(i)])
 
     def superpixels(self, keys: list[str]) -> Tensor:

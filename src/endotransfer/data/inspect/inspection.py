@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from endotransfer.data.faults import Fault, Note
-from endotransfer.data.gather import gather
 from endotransfer.data.inspect.duplicates import find_duplicates, split_groups
 from endotransfer.data.inspect.fingerprint import fingerprint
 from endotransfer.data.inspect.survey import survey
+from endotransfer.data.layouts import read_layout
 from endotransfer.data.threads import in_threads
 
 _SHORTCUT = 0.2  # an overlay so much more frequent under one tag can be learnt instead of the lesion
@@ -42,7 +42,7 @@ class Inspection:
 
 def inspect_folder(path: Path) -> Inspection:
     """Look at every file of the folder and list all faults; a broken folder raises nothing."""
-    gathered = gather(path)
+    gathered = read_layout(path)
     everything = [*gathered.entries, *gathered.unlisted]
     readings = in_threads(partial(survey, classes=gathered.classes), everything)
     listed = readings[: len(gathered.entries)]

@@ -1,6 +1,7 @@
 """Everything that one image, its mask and its row show, with every fault kept instead of raised."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from endotransfer.data.inspect.frames import Frame, measure_frame
 from endotransfer.data.inspect.mask_look import MaskLook, is_copy_of, look_at_mask, suspicions
 from endotransfer.data.inspect.prints import Prints, take_prints
 from endotransfer.data.layout import to_sample
-from endotransfer.data.masks import convert_mask
+from endotransfer.data.masks import MaskReading, convert_mask, read_mask
 from endotransfer.data.pairs import check_tag, other_size
 
 
@@ -62,10 +63,7 @@ def _look_at_image(reading: Reading) -> None:
 def _look_at_mask(reading: Reading, classes: Classes, sample: Sample) -> None:
     path = reading.entry.mask
     assert path is not None
-    decoded = decode(path)
-    if reading.prints is not None and is_copy_of(decoded.image, reading.prints.thumbnail):
-        raise failure("mask-is-image", path, "is the photograph itself, not a mask", "put the drawn mask there")
-    converted = convert_mask(decoded, classes, path)
+    converted = read_mask(path, classes) if classes.numbers else _convert(reading, classes, path)
     reading.notes += [Note("mask-conversion", note, (str(path),)) for note in converted.notes]
     if reading.prints is not None and (wrong := other_size(sample, reading.size, _size(converted.mask))):
         raise wrong
@@ -73,6 +71,13 @@ def _look_at_mask(reading: Reading, classes: Classes, sample: Sample) -> None:
     if classes.binary:
         reading.faults += suspicions(converted.mask, reading.mask, str(path))
     check_tag(sample, converted.mask)
+
+
+def _convert(reading: Reading, classes: Classes, path: Path) -> MaskReading:
+    decoded = decode(path)
+    if reading.prints is not None and is_copy_of(decoded.image, reading.prints.thumbnail):
+        raise failure("mask-is-image", path, "is the photograph itself, not a mask", "put the drawn mask there")
+    return convert_mask(decoded, classes, path)
 
 
 def _size(mask: NDArray[np.uint8]) -> tuple[int, int]:

@@ -1,0 +1,26 @@
+"""The command that opens the viewer."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def add_serve(app: typer.Typer) -> None:
+    app.command()(serve)
+
+
+def serve(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN [RUN2]", help="One run folder, or two to compare.")],
+    images: Annotated[Path | None, typer.Option("--images", help="A folder of images to look at and review.")] = None,
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8731,
+    host: Annotated[str, typer.Option(help="Where to listen; anything but this machine needs --token.")] = "127.0.0.1",
+    token: Annotated[
+        str | None, typer.Option(envvar="ENDOTRANSFER_TOKEN", help="What visitors must know; 16 characters or more.")
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a page.")] = False,
+) -> None:
+    """Look at predictions in the browser, compare two models, accept or correct masks."""
+    from endotransfer.serve.start import serve as run
+
+    run(runs, images, host=host, port=port, token=token, browser=not no_browser)

@@ -1,0 +1,60 @@
+"""GTA5 ("Playing for Data"): images/00001.png with labels/00001.png, palette PNGs whose indices are label ids.
+
+A few of its 24,966 labels have another size than their image; such pairs are left out and named.
+"""
+
+from pathlib import Path
+
+from endotransfer.data.faults import Note
+from endotransfer.data.gather import Entry, Gathered
+from endotransfer.data.layouts.base import layout
+from endotransfer.data.layouts.files import SHOWN, find, pair, require, require_images
+from endotransfer.data.layouts.numbers import CITYSCAPES_IDS, classes_as
+from endotransfer.data.threads import in_threads
+from endotransfer.data.wide_png import png_size
+from endotransfer.protocols import Protocol
+
+END = ".png"
+NAMES = "[0-9]" * 5 + END
+IDS = 35  # Cityscapes' 0 to 33, and 34 for licence plates
+
+
+def _recognises(path: Path) -> bool:
+    """By five digits in both folders, and by what the native layout has: others keep text files in `labels`."""
+    native = any((path / name).exists() for name in ("masks", "labels.csv", "classes.yaml"))
+    return not native and all(any((path / folder).glob(NAMES)) for folder in ("images", "labels"))
+
+
+@layout(
+    "gta5",
+    summary="GTA5 (Playing for Data): images/ and labels/ (24,966)",
+    protocol="cityscapes19",
+    recognises=_recognises,
+)
+def fill(gathered: Gathered, protocol: Protocol) -> None:
+    gathered.classes = classes_as(protocol, "GTA5", CITYSCAPES_IDS, IDS)
+    gathered.columns = ["image"]
+    path = gathered.path
+    require(path, "images", "labels")
+    images, labels = find(gathered, path / "images", END), find(gathered, path / "labels", END)
+    pair(gathered, images, labels, lambda name: (path / "images" / (name + END), path / "labels" / (name + END)))
+    _leave_out_other_sizes(gathered)
+    require_images(gathered, "images")
+
+
+def _leave_out_other_sizes(gathered: Gathered) -> None:
+    same = in_threads(_same_size, gathered.entries)
+    odd = [entry for entry, fits in zip(gathered.entries, same, strict=True) if not fits]
+    if not odd:
+        return
+    gathered.entries = [entry for entry, fits in zip(gathered.entries, same, strict=True) if fits]
+    names = ", ".join(entry.name for entry in odd[:SHOWN]) + (", ..." if len(odd) > SHOWN else "")
+    what = f"pairs whose label has another size than its image are left out: {names}"
+    gathered.notes.append(Note("left-out", what, tuple(str(entry.mask) for entry in odd)))
+
+
+def _same_size(entry: Entry) -> bool:
+    """Of files that are no PNG nothing is known here; reading them will say so."""
+    assert entry.mask is not None
+    image, label = png_size(entry.image), png_size(entry.mask)
+    return image is None or label is None or image == label

@@ -1,0 +1,21 @@
+"""Our own layout where the experiment says what the classes are; see `gather` for the layout itself."""
+
+from pathlib import Path
+
+from endotransfer.data.classes import FILE, Classes
+from endotransfer.data.faults import Fault
+from endotransfer.data.gather import Gathered, gather
+from endotransfer.protocols import Protocol
+
+
+def gather_native(path: Path, protocol: Protocol | None = None) -> Gathered:
+    """`protocol` names the classes of a folder without classes.yaml, and must agree with one that has it."""
+    gathered = gather(path)
+    if protocol is None or any(fault.severity == "error" for fault in gathered.faults):
+        return gathered
+    if not (path / FILE).exists():
+        gathered.classes = Classes(protocol.classes)
+    elif gathered.classes.names != protocol.classes:
+        what = f"does not list the classes of {protocol.name}, which the experiment asks for"
+        gathered.faults.append(Fault("other-classes", str(path / FILE), what, "correct it, or remove data.classes"))
+    return gathered

@@ -1,0 +1,25 @@
+"""From the numbers of a published set's labels to the classes of a protocol."""
+
+from collections.abc import Mapping
+
+from endotransfer.batch import IGNORE
+from endotransfer.data.classes import Classes, LabelNumbers
+from endotransfer.data.faults import failure
+from endotransfer.protocols import Protocol
+
+# Cityscapes' own label ids, which GTA5 uses as well.  Every other id is unlabelled in all protocols.
+CITYSCAPES_IDS = {
+    7: "road", 8: "sidewalk", 11: "building", 12: "wall", 13: "fence", 17: "pole", 19: "traffic light",
+    20: "traffic sign", 21: "vegetation", 22: "terrain", 23: "sky", 24: "person", 25: "rider", 26: "car", 27: "truck",
+    28: "bus", 31: "train", 32: "motorcycle", 33: "bicycle",
+}  # fmt: skip
+
+
+def classes_as(protocol: Protocol, data_set: str, ids: Mapping[int, str], count: int, *, wide: bool = False) -> Classes:
+    """The classes of `protocol` in a set that numbers its labels 0 to `count` - 1 and calls them `ids`."""
+    if missing := [name for name in protocol.classes if name not in ids.values()]:
+        what = f"has no label '{missing[0]}', so it cannot be read as {protocol.name}"
+        raise failure("other-classes", data_set, what, "choose other data.classes, or leave them out")
+    index = {name: place for place, name in enumerate(protocol.classes)}
+    table = tuple(index.get(ids.get(number, ""), IGNORE) for number in range(count))
+    return Classes(protocol.classes, numbers=LabelNumbers(data_set, table, wide))

@@ -1,0 +1,133 @@
+"""What a method does with whole sets: statistics before the first step, a pass over the target before an epoch."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from lightning.fabric import Fabric
+from rich.console import Console
+
+from endotransfer.config import TrainingConfig
+from endotransfer.data.decoded import DecodedImages
+from endotransfer.data.device_feed import DeviceFeed
+from endotransfer.data.device_pass import DevicePassSet
+from endotransfer.data.streams import Feed, PassSet
+from endotransfer.engine.log import progress_bar
+from endotransfer.engine.maps import MapStore
+from endotransfer.engine.plan import Epoch
+from endotransfer.engine.source_set import WholeSource
+from endotransfer.engine.target_set import StoringTargetSet
+from endotransfer.engine.together import in_first_process
+from endotransfer.errors import CheckpointError
+from endotransfer.methods.base import Method
+from endotransfer.reduce import world_size
+from endotransfer.transfer.shelf import LARGE, LogitShelf, logit_bytes
+
+
+class WholeSets:
+    """Shows a method its sets, keeps what a pass stores, and says beforehand what a large one will take."""
+
+    def __init__(
+        self, fabric: Fabric, method: Method, training: TrainingConfig, feed: Feed | DeviceFeed,
+        pass_set: PassSet | DevicePassSet | None, masked: DecodedImages | None, maps: MapStore, console: Console,
+    ) -> None:  # fmt: skip
+        self.fabric, self.method, self.training, self.feed = fabric, method, training, feed
+        self.pass_set, self.masked, self.maps, self.console = pass_set, masked, maps, console
+        self.dtype = torch.float64 if training.precision == "64" else torch.float32
+        self.seconds = 0.0  # spent on the target set as a whole, for the account of what a run cost
+        self.large = LARGE
+        self._superpixels_built = False
+
+    def prepare(self) -> None:
+        """The method's statistics, once: a run that resumes has them in its checkpoint."""
+        if self.masked is None or type(self.method).prepare is Method.prepare:
+            return
+        self.method.eval()
+        batch, tags = 4 * self.training.batch_source, self.method.world.tags
+        source = WholeSource(self.masked, batch, tags, self.fabric.device, self.dtype)
+        target = None if self.pass_set is None else self._target_set(self.pass_set, 0, LogitShelf())
+        with torch.no_grad(), self.fabric.autocast():
+            self.method.prepare(source, target)
+
+    def pass_over_target(self, epoch: Epoch, step: int, save: Callable[[], None], resumed: bool) -> dict[str, float]:
+        """The method's pass before `epoch`; returns its figures.
+
+        A large pass is worth going on with: `save` is called before it, and if this run has just `resumed` from there
+        what an earlier sitting predicted is used.
+        """
+        assert self.pass_set is not None
+        began = time.perf_counter()
+        self._build_superpixels(self.pass_set)
+        self.method.eval()
+        self.maps.open_round(epoch.index)
+        shelf = self._shelf(self.pass_set, step, save, resumed=resumed)
+        target = self._target_set(self.pass_set, epoch.index, shelf)
+        with self._progress(len(self.pass_set)) as target.seen, torch.no_grad(), self.fabric.autocast():
+            figures = self.method.target_pass(target)
+        shelf.clear()
+        self.maps.flush()
+        self.fabric.barrier()
+        in_first_process(self.fabric, lambda: self.maps.close_round(epoch.index))
+        self.seconds += time.perf_counter() - began
+        return figures
+
+    def _target_set(self, pass_set: PassSet | DevicePassSet, round: int, shelf: LogitShelf) -> StoringTargetSet:
+        # With several processes each makes a part of the maps and reads all of them, so they meet on disk.
+        near = self.feed if isinstance(self.feed, DeviceFeed) and world_size() == 1 else None
+        return StoringTargetSet(pass_set, self.maps, self.fabric.device, self.dtype, near, round, shelf)
+
+    def _shelf(
+        self, pass_set: PassSet | DevicePassSet, step: int, save: Callable[[], None], *, resumed: bool
+    ) -> LogitShelf:
+        images = pass_set.images
+        needed = logit_bytes(len(images), self.method.world.classes, images.size)
+        if needed <= self.large:
+            return LogitShelf()
+        folder = self.maps.folder / f".logits-{step}-{self.fabric.global_rank}-of-{world_size()}"
+        if resumed:
+            return LogitShelf(folder)
+        in_first_process(self.fabric, lambda: self._clear_and_check(needed, len(images), images.size))
+        save()
+        return LogitShelf(folder)
+
+    def _clear_and_check(self, logits: int, images: int, size: tuple[int, int]) -> None:
+        """Remove what passes of other sittings left, and say what this one takes, before it does."""
+        self.maps.folder.mkdir(parents=True, exist_ok=True)
+        for folder in self.maps.folder.glob(".logits-*"):
+            shutil.rmtree(folder, ignore_errors=True)
+        labels = images * size[0] * size[1]
+        needed, free = logits + labels, free_space(self.maps.folder)
+        self.console.print(
+            f"the pass over {images} target images keeps {logits / 1e9:.1f} GB of logits and at most "
+            f"{labels / 1e9:.1f} GB of labels under {self.maps.folder} ({free / 1e9:.0f} GB are free).",
+            markup=False, soft_wrap=True,
+        )  # fmt: skip
+        if needed > free:
+            raise CheckpointError(
+                f"the target pass needs {needed / 1e9:.1f} GB under {self.maps.folder} and {free / 1e9:.1f} GB are "
+                "free; free some space or choose another --out, then resume."
+            )
+
+    @contextmanager
+    def _progress(self, batches: int) -> Iterator[Callable[[int], None]]:
+        """A bar over both halves of a pass: predicting, then labelling."""
+        with progress_bar(self.console, shown=self.fabric.is_global_zero) as bar:
+            task = bar.add_task("target pass", total=2 * batches, note="")
+            yield lambda seen: bar.update(task, advance=seen)
+            bar.update(task, visible=False)
+
+    def _build_superpixels(self, pass_set: PassSet | DevicePassSet) -> None:
+        """Once, in parallel and cached on disk; a pass that finds them all there takes no time."""
+        if not self.method.wants_superpixels() or self._superpixels_built:
+            return
+        with progress_bar(self.console, shown=self.fabric.is_global_zero) as bar:
+            task = bar.add_task("super-pixels", total=None, note="")
+            pass_set.build_superpixels(lambda done, total: bar.update(task, completed=done, total=total))
+        self._superpixels_built = True
+
+
+def free_space(folder: Path) -> int:
+    return shutil.disk_usage(folder).free

@@ -1,0 +1,93 @@
+"""`endotransfer export`: a folder that a hospital's own software can run, with all that its user must know."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from endotransfer import __version__
+from endotransfer.engine.model_folder import load_model
+from endotransfer.errors import CheckpointError, ConfigError
+from endotransfer.export.card import bundle_card
+from endotransfer.export.check import Check, check_against_torch
+from endotransfer.files import write_atomically
+from endotransfer.guard import oversize
+from endotransfer.predict.onnx_predictor import GRAPH, OnnxPredictor
+from endotransfer.predict.predictor import Predictor
+
+DISCLAIMER = "Research use only, not a medical device."
+
+
+def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, images: Path | None = None) -> Check:
+    """Write the predicting network of `run` to `out`, checked against torch; nothing is left where the check fails.
+
+    `size` = (H, W): the graph takes only images of this size; None: of any.  `images`: check on these as well.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ConfigError(f"{out} is not an empty folder; choose another --out, nothing is overwritten.")
+    if size is not None and (wrong := oversize(*size)):
+        raise ConfigError(f"--size {size[0]} {size[1]} {wrong}; choose a smaller one.")
+    source = run / "model" if (run / "model").is_dir() else run
+    model = load_model(run)
+    content = _graph(model, size)
+    new = not out.exists()
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        shutil.copyfile(source / "weights.safetensors", out / "weights.safetensors")
+        write_atomically(out / GRAPH, content, CheckpointError)
+        _write_config(out, model.info, content, size, None)
+        cpu = torch.device("cpu")
+        check = check_against_torch(OnnxPredictor(out), Predictor(model, cpu), model.shape, images)
+        _write_config(out, model.info, content, size, check)
+        labels = {str(index): name for index, name in enumerate(model.classes.names)}
+        write_atomically(out / "labels.json", json.dumps(labels, indent=2, ensure_ascii=False), CheckpointError)
+        write_atomically(out / "README.md", bundle_card(run, source, model, size, check), CheckpointError)
+    except BaseException:
+        _clear(out, remove=new)
+        raise
+    return check
+
+
+def _graph(model: Any, size: tuple[int, int] | None) -> bytes:
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime  # noqa: F401
+        import onnxscript  # noqa: F401
+    except ImportError as reason:
+        raise ConfigError(f"{reason.name} is not installed; install endotransfer[export].") from None
+    from endotransfer.export.graph import RESIZE, wrap
+    from endotransfer.export.network import export_network
+
+    facts = {"classes": json.dumps(list(model.classes.names)), "resize": RESIZE, "note": DISCLAIMER}
+    graph = wrap(export_network(model), model.shape, model.classes.names, size, facts)
+    return bytes(graph.SerializeToString())
+
+
+def _write_config(
+    out: Path, info: dict[str, Any], content: bytes, size: tuple[int, int] | None, check: Check | None
+) -> None:
+    """config.json of the model, and what is to be known of the graph beside it."""
+    from endotransfer.export.graph import RESIZE
+
+    facts: dict[str, Any] = {
+        "file": GRAPH,
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "size": list(size) if size else None,
+        "resize": RESIZE,
+        "version": __version__,
+        "torch": torch.__version__,
+    }
+    if check is not None:
+        facts["checked"] = {"images": check.images, "sizes": check.sizes, "largest_difference": check.largest}
+    write_atomically(out / "config.json", json.dumps(info | {"onnx": facts}, indent=2), CheckpointError)
+
+
+def _clear(out: Path, *, remove: bool) -> None:
+    """Take away what was written; the folder was empty."""
+    for name in (GRAPH, "weights.safetensors", "config.json", "labels.json", "README.md"):
+        (out / name).unlink(missing_ok=True)
+    if remove:
+        out.rmdir()

@@ -1,0 +1,66 @@
+"""The predicting network as an ONNX graph: images at the network's own size in, logits out."""
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from endotransfer.engine.model_folder import TrainedModel
+from endotransfer.errors import ConfigError
+
+OPSET = 18  # the first with a Resize that averages where it shrinks
+INPUT, LOGITS, TAG_LOGITS = "network_input", "logits", "tag_logits"
+
+
+class Plain(nn.Module):
+    """Tensors in, tensors out: [B, 3, h, w] in [0, 1] -> logits [B, K, h', w'] and, with S1, tag logits [B, 2]."""
+
+    def __init__(self, model: TrainedModel) -> None:
+        super().__init__()
+        self.module, self.domain, self.tags = model.module, model.domain, bool(model.info["tags"])
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        output = self.module(images, domain=self.domain)
+        return (output.logits, output.tag_logits) if self.tags else (output.logits,)
+
+
+def export_network(model: TrainedModel) -> Any:
+    """The `onnx.ModelProto` of the network, with any number of images at a time."""
+    plain = Plain(model).eval()
+    names = [LOGITS, TAG_LOGITS] if plain.tags else [LOGITS]
+    example = torch.zeros(2, 3, *model.shape)
+    try:
+        with torch.no_grad(), _quietly():
+            program = torch.onnx.export(
+                plain, (example,), dynamo=True, input_names=[INPUT], output_names=names, opset_version=OPSET,
+                dynamic_shapes={"images": {0: torch.export.Dim("batch")}}, verbose=False,
+            )  # fmt: skip
+    except ImportError as reason:
+        raise ConfigError(f"{reason.name} is not installed; install endotransfer[export].") from None
+    except Exception as reason:  # an operation that the exporter does not know, in one of timm's many backbones
+        first = str(reason).strip().splitlines()[0] if str(reason).strip() else type(reason).__name__
+        raise ConfigError(
+            f"this network cannot be exported to ONNX ({first.rstrip('.')}); predict with the run itself."
+        ) from reason
+    assert program is not None
+    return program.model_proto
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """The exporter talks at length of things that no user of ours can change."""
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    levels = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

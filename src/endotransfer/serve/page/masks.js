@@ -1,0 +1,135 @@
+// Pure functions on masks: one number a pixel in a Uint8Array, row by row.  255 is "nobody decided".
+export const IGNORE = 255;
+
+// Red: the best class but 0; green: its probability against class 0 in 256 steps.
+export function readMap(rgba) {
+  const pixels = rgba.length / 4;
+  const best = new Uint8Array(pixels);
+  const code = new Uint8Array(pixels);
+  for (let i = 0, j = 0; i < pixels; i += 1, j += 4) {
+    best[i] = rgba[j];
+    code[i] = rgba[j + 1];
+  }
+  return { best, code };
+}
+
+export function readMask(rgba) {
+  const mask = new Uint8Array(rgba.length / 4);
+  for (let i = 0, j = 0; i < mask.length; i += 1, j += 4) mask[i] = rgba[j];
+  return mask;
+}
+
+export function readRegions(rgba) {
+  const regions = new Uint32Array(rgba.length / 4);
+  for (let i = 0, j = 0; i < regions.length; i += 1, j += 4) regions[i] = rgba[j] | (rgba[j + 1] << 8) | (rgba[j + 2] << 16);
+  return regions;
+}
+
+// At 0.5 this is the model's own mask, to the pixel.
+export function labelsAt({ best, code }, threshold) {
+  const least = Math.round(threshold * 256);
+  const labels = new Uint8Array(best.length);
+  for (let i = 0; i < labels.length; i += 1) labels[i] = code[i] >= least ? best[i] : 0;
+  return labels;
+}
+
+// Marks the inner border of every drawn area, `thick` pixels wide.
+export function border(labels, width, height, thick) {
+  const marks = new Uint8Array(labels.length);
+  for (let y = 0, i = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1, i += 1) {
+      const here = labels[i];
+      if (here === 0) continue;
+      if (
+        (x >= thick && labels[i - thick] !== here) || (x < width - thick && labels[i + thick] !== here) ||
+        (y >= thick && labels[i - thick * width] !== here) || (y < height - thick && labels[i + thick * width] !== here)
+      ) marks[i] = 1;
+    }
+  }
+  return marks;
+}
+
+// IoU of each class and of all but class 0 together; null where a class is in neither.
+export function overlap(labels, truth, classes) {
+  const both = new Float64Array(classes);
+  const either = new Float64Array(classes);
+  let lesionBoth = 0;
+  let lesionEither = 0;
+  for (let i = 0; i < labels.length; i += 1) {
+    const t = truth[i];
+    const p = labels[i];
+    if (t === IGNORE || p === IGNORE) continue;
+    either[t] += 1;
+    if (t === p) both[t] += 1;
+    else either[p] += 1;
+    if (t || p) lesionEither += 1;
+    if (t && p) lesionBoth += 1;
+  }
+  const ratio = (part, whole) => (whole ? part / whole : null);
+  return {
+    classes: Array.from(either, (whole, k) => ratio(both[k], whole)),
+    lesion: ratio(lesionBoth, lesionEither),
+  };
+}
+
+// Share of the image that is drawn as anything but class 0.
+export function area(labels) {
+  let drawn = 0;
+  for (let i = 0; i < labels.length; i += 1) drawn += labels[i] !== 0 && labels[i] !== IGNORE;
+  return drawn / labels.length;
+}
+
+export function stampDisc(labels, width, height, x, y, radius, value) {
+  const top = Math.max(0, Math.ceil(y - radius));
+  const bottom = Math.min(height - 1, Math.floor(y + radius));
+  for (let row = top; row <= bottom; row += 1) {
+    const half = Math.sqrt(Math.max(0, radius * radius - (row - y) ** 2));
+    const from = Math.max(0, Math.ceil(x - half));
+    const to = Math.min(width - 1, Math.floor(x + half));
+    if (from <= to) labels.fill(value, row * width + from, row * width + to + 1);
+  }
+}
+
+export function stampLine(labels, width, height, from, to, radius, value) {
+  const steps = Math.max(1, Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / Math.max(1, radius / 3)));
+  for (let s = 0; s <= steps; s += 1) {
+    const part = s / steps;
+    stampDisc(labels, width, height, from.x + (to.x - from.x) * part, from.y + (to.y - from.y) * part, radius, value);
+  }
+}
+
+// A click on a region paints it; a click on one that is mostly painted so already clears it.
+export function toggleRegion(labels, regions, place, value) {
+  const region = regions[place];
+  let size = 0;
+  let same = 0;
+  for (let i = 0; i < regions.length; i += 1) {
+    if (regions[i] !== region) continue;
+    size += 1;
+    same += labels[i] === value;
+  }
+  const now = 2 * same > size ? 0 : value;
+  for (let i = 0; i < regions.length; i += 1) if (regions[i] === region) labels[i] = now;
+}
+
+export function toPng(values, width, height, targetWidth = width, targetHeight = height) {
+  const canvas = document.createElement("canvas");
+  canvas.width = width;
+  canvas.height = height;
+  const image = new ImageData(width, height);
+  const words = new Uint32Array(image.data.buffer);
+  for (let i = 0; i < words.length; i += 1) words[i] = (0xff000000 | (values[i] * 0x010101)) >>> 0;
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  let final = canvas;
+  if (targetWidth !== width || targetHeight !== height) {
+    final = document.createElement("canvas");
+    final.width = targetWidth;
+    final.height = targetHeight;
+    const context = final.getContext("2d");
+    context.imageSmoothingEnabled = false;
+    context.drawImage(canvas, 0, 0, targetWidth, targetHeight);
+  }
+  return new Promise((resolve, reject) => {
+    final.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser could not make a PNG file."))), "image/png");
+  });
+}

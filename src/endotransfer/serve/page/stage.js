@@ -1,0 +1,156 @@
+// The canvas: picture, masks, swipe; zoom and pan by wheel, fingers and keys.
+import { labelsOf, sides } from "./image.js";
+import { IGNORE } from "./masks.js";
+import { overlay, truthLine } from "./overlay.js";
+import { element, emit, on, state } from "./state.js";
+
+const canvas = element("canvas");
+const viewport = element("viewport");
+const view = { scale: 1, x: 0, y: 0, fitted: true }; // image pixel (0, 0) is at (x, y), in CSS pixels
+let asked = false;
+export const pointer = { x: -1, y: -1, inside: false }; // in image pixels
+
+export function redraw() {
+  if (asked) return;
+  asked = true;
+  requestAnimationFrame(() => { asked = false; draw(); });
+}
+
+export function fit() {
+  const image = state.image;
+  if (!image) return;
+  const { clientWidth: width, clientHeight: height } = viewport;
+  view.scale = Math.min(width / image.width, height / image.height);
+  view.x = (width - image.width * view.scale) / 2;
+  view.y = (height - image.height * view.scale) / 2;
+  view.fitted = true;
+  redraw();
+}
+
+export function zoom(factor, at = { x: viewport.clientWidth / 2, y: viewport.clientHeight / 2 }) {
+  const least = 0.5 * Math.min(viewport.clientWidth / (state.image?.width ?? 1), viewport.clientHeight / (state.image?.height ?? 1));
+  const scale = Math.min(64, Math.max(least, view.scale * factor));
+  view.x = at.x - (at.x - view.x) * (scale / view.scale);
+  view.y = at.y - (at.y - view.y) * (scale / view.scale);
+  view.scale = scale;
+  view.fitted = false;
+  redraw();
+}
+
+export function pan(dx, dy) {
+  view.x += dx;
+  view.y += dy;
+  view.fitted = false;
+  redraw();
+}
+
+export function toImage(event) {
+  const box = canvas.getBoundingClientRect();
+  return { x: (event.clientX - box.left - view.x) / view.scale - 0.5, y: (event.clientY - box.top - view.y) / view.scale - 0.5 };
+}
+
+export const onScreen = (event) => {
+  const box = canvas.getBoundingClientRect();
+  return { x: event.clientX - box.left, y: event.clientY - box.top };
+};
+
+export const swipeAt = () => (state.right ? state.swipe * viewport.clientWidth : null);
+
+function draw() {
+  const ratio = window.devicePixelRatio || 1;
+  const { clientWidth: width, clientHeight: height } = viewport;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  const image = state.image;
+  if (!image) return;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  lay(context, image, image.picture);
+  if (!state.masksOff) drawSides(context, image, width, height);
+  if (state.truthOutline && image.truth && !state.masksOff) lay(context, image, truthLine(image, view.scale));
+  const at = swipeAt();
+  if (at !== null) drawDivider(context, at, height);
+  if (["brush", "eraser"].includes(state.tool) && pointer.inside) drawBrush(context);
+  emit("drawn");
+}
+
+function lay(context, image, layer) {
+  context.imageSmoothingEnabled = view.scale < 3;
+  context.drawImage(layer, view.x, view.y, image.width * view.scale, image.height * view.scale);
+}
+
+function drawSides(context, image, width, height) {
+  const at = swipeAt() ?? width;
+  for (const [side, from, to] of [[state.left, 0, at], [state.right, at, width]]) {
+    if (!side || to <= from || !labelsOf(image, side)) continue;
+    context.save();
+    context.beginPath();
+    context.rect(from, 0, to - from, height);
+    context.clip();
+    lay(context, image, overlay(image, side, view.scale));
+    context.restore();
+  }
+}
+
+function drawDivider(context, at, height) {
+  context.fillStyle = "rgba(0, 0, 0, .55)";
+  context.fillRect(at - 1.5, 0, 3, height);
+  context.fillStyle = "#fff";
+  context.fillRect(at - 0.75, 0, 1.5, height);
+  context.beginPath();
+  context.arc(at, height / 2, 13, 0, 2 * Math.PI);
+  context.fill();
+  context.fillStyle = "#1d2127";
+  context.font = "600 13px system-ui, sans-serif";
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText("‹ ›", at, height / 2);
+}
+
+function drawBrush(context) {
+  const x = view.x + (pointer.x + 0.5) * view.scale;
+  const y = view.y + (pointer.y + 0.5) * view.scale;
+  for (const [colour, extra] of [["#000", 1], ["#fff", 0]]) {
+    context.beginPath();
+    context.arc(x, y, Math.max(2, state.brush * view.scale) + extra, 0, 2 * Math.PI);
+    context.strokeStyle = colour;
+    context.lineWidth = 1;
+    context.stroke();
+  }
+}
+
+// What lies under the pointer, in words.
+function read() {
+  const image = state.image;
+  const x = Math.round(pointer.x);
+  const y = Math.round(pointer.y);
+  if (!image || !pointer.inside || x < 0 || y < 0 || x >= image.width || y >= image.height) {
+    element("reading").textContent = image ? `${image.size[1]} × ${image.size[0]}, ${Math.round(view.scale * 100)} %` : "";
+    return;
+  }
+  const place = y * image.width + x;
+  const probability = ((image.maps[0].code[place] + 0.5) / 256).toFixed(2);
+  const label = image.truth ? image.truth[place] : null;
+  const truth = label === null ? "" : ` · truth ${label === IGNORE ? "unlabelled" : state.about.classes[label]}`;
+  element("reading").textContent = `${x}, ${y} · ${state.about.classes[image.maps[0].best[place]]} ${probability}${truth}`;
+}
+
+function nameSides() {
+  const names = new Map(sides(state.image));
+  const [left, right] = [element("side-left"), element("side-right")];
+  left.textContent = names.get(state.left) ?? "";
+  right.textContent = names.get(state.right) ?? "";
+  left.hidden = !state.image || !state.right;
+  right.hidden = !state.image || !state.right;
+  element("swipe-field").hidden = !state.right;
+}
+
+new ResizeObserver(() => (view.fitted ? fit() : redraw())).observe(viewport);
+on("image", () => { fit(); nameSides(); });
+on("look", () => { nameSides(); redraw(); });
+on("drawn", read);
+on("pointer", read);

@@ -1,0 +1,61 @@
+"""Pixels on their way to the page: what is shown, small copies, and numbers packed into PNG files."""
+
+import io
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from endotransfer.data.superpixels import SuperpixelSettings, compute
+
+SHOWN_SIDE = 2048  # larger images are shown, predicted and drawn on in a smaller copy: a page must stay quick
+THUMBNAIL_SIDE = 112
+SUPERPIXEL_SIDE = 640  # SLIC takes seconds beyond
+Pixels = NDArray[np.uint8]
+
+
+def fit(size: Sequence[int], side: int) -> tuple[int, int]:
+    """(H, W) scaled down, if need be, until the longer side is `side`."""
+    scale = min(1.0, side / max(size))
+    return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
+
+
+def shrink(pixels: Pixels, side: int) -> Pixels:
+    """An image [H, W, 3] no longer than `side` on either side."""
+    height, width = fit(pixels.shape[:2], side)
+    if (height, width) == pixels.shape[:2]:
+        return pixels
+    return np.asarray(Image.fromarray(pixels).resize((width, height), Image.Resampling.BOX))
+
+
+def resize_labels(labels: Pixels, size: Sequence[int]) -> Pixels:
+    """Class numbers [H, W] at another size, none of them invented."""
+    if labels.shape == tuple(size):
+        return labels
+    return np.asarray(Image.fromarray(labels).resize((size[1], size[0]), Image.Resampling.NEAREST))
+
+
+def as_jpeg(pixels: Pixels, quality: int = 92) -> bytes:
+    return _saved(Image.fromarray(pixels), "JPEG", quality=quality)
+
+
+def as_png(values: Pixels) -> bytes:
+    return _saved(Image.fromarray(values), "PNG", compress_level=4)
+
+
+def superpixel_map(pixels: Pixels) -> bytes:
+    """The super-pixel of every pixel, its number in the three colours: red + 256 green + 65536 blue."""
+    small = shrink(pixels, SUPERPIXEL_SIDE)
+    regions = compute(small, SuperpixelSettings()).astype(np.uint32)
+    packed = np.stack([(regions >> shift & 255).astype(np.uint8) for shift in (0, 8, 16)], axis=-1)
+    height, width = pixels.shape[:2]
+    if packed.shape[:2] != (height, width):
+        packed = np.asarray(Image.fromarray(packed).resize((width, height), Image.Resampling.NEAREST))
+    return as_png(packed)
+
+
+def _saved(image: Image.Image, format: str, **options: int) -> bytes:
+    content = io.BytesIO()
+    image.save(content, format, **options)
+    return content.getvalue()

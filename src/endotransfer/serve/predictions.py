@@ -1,0 +1,169 @@
+"""What the models say of an image, in a form from which the page can make a mask for any threshold by itself."""
+
+import io
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from endotransfer.batch import IGNORE
+from endotransfer.data.classes import Classes
+from endotransfer.data.faults import FaultError
+from endotransfer.data.images import read_image
+from endotransfer.data.masks import read_mask
+from endotransfer.errors import ConfigError
+from endotransfer.metrics import confusion, iou, lesion_iou
+from endotransfer.predict.prediction import Prediction, winners
+from endotransfer.predict.predictor import Predictor, load
+from endotransfer.serve.catalogue import Entry
+from endotransfer.serve.kept import Kept
+from endotransfer.serve.pictures import SHOWN_SIDE, as_png, resize_labels, shrink
+
+HALF = 128  # the code from which the most probable class is not class 0
+Labels = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model under the name of its run."""
+
+    name: str
+    run: Path
+    predictor: Predictor
+
+
+def load_models(runs: Sequence[Path]) -> list[Model]:
+    """One model or two that know the same classes."""
+    if not 1 <= len(runs) <= 2:
+        raise ConfigError("the viewer shows one run or two; give RUN, or RUN and RUN2.")
+    models = [Model(run.resolve().name, run, load(run)) for run in runs]
+    names = {tuple(model.predictor.classes) for model in models}
+    if len(names) > 1:
+        raise ConfigError(f"{runs[0]} and {runs[1]} know different classes; show them one at a time.")
+    if len({model.name for model in models}) < len(models):  # two runs of one name: their folders tell them apart
+        return [replace(model, name=f"{model.run.resolve().parent.name}/{model.name}") for model in models]
+    return models
+
+
+def encode(probabilities: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """[K, H, W] -> [H, W, 3]: the best class but 0, its probability against class 0 in 256 steps, and nothing.
+
+    s = p_best / (p_best + p_0) lies above one half exactly where class 0 is not the most probable; so the codes from
+    HALF on are the model's own mask, and any other threshold is one comparison.  With two classes s is p_lesion.
+    """
+    normal, rest = probabilities[0], probabilities[1:]
+    best, chosen = winners(rest)
+    score = chosen / np.maximum(chosen + normal, np.finfo(np.float32).tiny)
+    code = np.clip(np.ceil(score * 256) - 1, 0, 255)
+    code = np.where(chosen > normal, np.maximum(code, HALF), np.minimum(code, HALF - 1))  # rounding must not decide
+    return np.stack([best + 1, code, np.zeros_like(code)], axis=-1).astype(np.uint8)
+
+
+def labels_of(encoded: NDArray[np.uint8], threshold: int = HALF) -> Labels:
+    """The mask [H, W] of an encoded map; the page does the same."""
+    return np.where(encoded[..., 1] >= threshold, encoded[..., 0], 0).astype(np.uint8)
+
+
+class Predictions:
+    """Figures and maps of images, each image computed once for all models; figures stay, maps while there is room."""
+
+    def __init__(self, models: Sequence[Model], kept: Kept, classes: Classes | None = None) -> None:
+        self.models = models
+        self.names = models[0].predictor.classes
+        self.figures: dict[str, dict[str, Any]] = {}
+        self._kept = kept
+        self._truth_classes = classes if classes is None or list(classes.names) == self.names else None
+        self.truths = self._truth_classes is not None  # whether masks of the folder can be held against the models
+        self._locks = [threading.Lock() for _ in range(16)]  # two requests for one image wait for each other
+
+    def look(self, entry: Entry) -> dict[str, Any]:
+        """The figures of an image: sizes, and for each model its area, doubt, tag and IoU."""
+        with self._lock(entry):
+            if entry.id not in self.figures:
+                self._compute(entry)
+            return self.figures[entry.id]
+
+    def map(self, entry: Entry, model: int) -> bytes:
+        """The encoded map of one model as PNG."""
+        with self._lock(entry):
+            content = self._kept.get(("map", entry.id, model))
+            return self._compute(entry)[model] if content is None else content
+
+    def labels(self, entry: Entry, model: int) -> Labels:
+        """The model's own mask [h, w], at the size that is shown."""
+        with Image.open(io.BytesIO(self.map(entry, model)), formats=["PNG"]) as image:
+            return labels_of(np.asarray(image))
+
+    def truth(self, entry: Entry) -> Labels | None:
+        """The ground truth at the size that is shown; None where there is none that can be used."""
+        return self._truth(entry, self.look(entry))
+
+    def forget(self, entry: Entry) -> None:
+        self.figures.pop(entry.id, None)
+
+    def _compute(self, entry: Entry) -> list[bytes]:
+        original = read_image(entry.sample.image)
+        pixels = shrink(original, SHOWN_SIDE)
+        found = [model.predictor.predict(pixels) for model in self.models]
+        maps = [as_png(encode(prediction.probabilities)) for prediction in found]
+        for place, content in enumerate(maps):
+            self._kept.put(("map", entry.id, place), content)
+        figures: dict[str, Any] = {"size": list(original.shape[:2]), "shown": list(pixels.shape[:2])}
+        self.figures[entry.id] = figures | {"models": [self._said(prediction) for prediction in found]}
+        self._lay_beside_truth(entry, [prediction.mask for prediction in found])
+        return maps
+
+    def _said(self, prediction: Prediction) -> dict[str, Any]:
+        shares = np.bincount(prediction.mask.ravel(), minlength=len(self.names)) / prediction.mask.size
+        return {
+            "area": float(1 - shares[0]),
+            "shares": shares.tolist(),
+            "doubt": 1 - prediction.confidence,
+            "lesion_probability": prediction.lesion_probability,
+        }
+
+    def _lay_beside_truth(self, entry: Entry, masks: list[Labels]) -> None:
+        """Add what needs two masks, and what the list of images is sorted by."""
+        figures = self.figures[entry.id]
+        truth = self._truth(entry, figures)
+        if truth is not None:
+            for said, mask in zip(figures["models"], masks, strict=True):
+                said |= overlap(mask, truth, len(self.names))
+        other = masks[1] if len(masks) > 1 else truth
+        figures["disagreement"] = None if other is None else disagreement(masks[0], other)
+        figures["area"] = figures["models"][0]["area"]
+        figures["doubt"] = max(said["doubt"] for said in figures["models"])
+
+    def _truth(self, entry: Entry, figures: dict[str, Any]) -> Labels | None:
+        if entry.sample.mask is None or self._truth_classes is None:
+            return None
+        try:
+            mask = read_mask(entry.sample.mask, self._truth_classes).mask
+        except FaultError:
+            return None
+        return resize_labels(mask, figures["shown"]) if list(mask.shape) == figures["size"] else None
+
+    def _lock(self, entry: Entry) -> threading.Lock:
+        return self._locks[hash(entry.id) % len(self._locks)]
+
+
+def overlap(mask: Labels, truth: Labels, classes: int) -> dict[str, Any]:
+    """IoU of each class and of everything but class 0, None where a class is in neither."""
+    matrix = confusion(mask, truth, classes)
+    merged = float(lesion_iou(matrix))
+    return {
+        "iou": [None if np.isnan(value) else float(value) for value in iou(matrix)],
+        "iou_lesion": None if np.isnan(merged) else merged,
+    }
+
+
+def disagreement(one: Labels, other: Labels) -> float:
+    """Pixels of different classes over pixels that either calls something; 0 where neither does."""
+    known = (one != IGNORE) & (other != IGNORE)
+    marked = known & ((one != 0) | (other != 0))
+    return float((marked & (one != other)).sum() / max(1, marked.sum()))

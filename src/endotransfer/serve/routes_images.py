@@ -1,0 +1,87 @@
+"""Routes of the first tab: images, what the models say of them, and uploads."""
+
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from endotransfer.batch import LESION, NORMAL
+from endotransfer.serve.answers import Refusal
+from endotransfer.serve.catalogue import ORDERS, Entry, in_order
+from endotransfer.serve.review import known_review
+from endotransfer.serve.service import Service
+from endotransfer.serve.uploads import form_file
+
+_TAGS = {LESION: "lesion", NORMAL: "normal"}
+_PNG = "image/png"
+
+
+def image_routes(service: Service) -> APIRouter:
+    routes = APIRouter(prefix="/api")
+
+    @routes.get("/about")
+    async def about() -> dict[str, Any]:
+        return service.about()
+
+    @routes.get("/images")
+    def images(order: str = "name") -> dict[str, Any]:
+        if order not in ORDERS:
+            raise Refusal(422, "invalid", f"images are sorted by {', '.join(ORDERS)}.")
+        service.survey.start()
+        figures = service.predictions.figures
+        entries = in_order(service.catalogue.entries.values(), order, figures)
+        return {"images": [_row(service, entry) for entry in entries], "survey": service.survey.progress()}
+
+    @routes.get("/survey")
+    async def survey() -> dict[str, int]:
+        return service.survey.progress()
+
+    @routes.get("/images/{image}")
+    async def details(image: str) -> dict[str, Any]:
+        entry = service.find(image)
+        return {**await service.look(entry), **_row(service, entry)}
+
+    @routes.get("/images/{image}/map/{model}")
+    async def probability_map(image: str, model: int) -> Response:
+        return Response(await service.map(service.find(image), service.model_index(model)), media_type=_PNG)
+
+    @routes.get("/images/{image}/truth")
+    async def truth(image: str) -> Response:
+        return Response(await service.truth(service.find(image)), media_type=_PNG)
+
+    @routes.get("/images/{image}/{kind}")
+    async def picture(image: str, kind: str) -> Response:
+        if kind not in ("picture", "thumbnail", "superpixels"):
+            raise Refusal(404, "unknown", "there is nothing here.")
+        content = await service.picture(service.find(image), kind)
+        return Response(content, media_type=_PNG if kind == "superpixels" else "image/jpeg")
+
+    @routes.post("/uploads", status_code=201)
+    async def upload(request: Request) -> dict[str, str]:
+        content, _ = await form_file(request, "image")
+        entry = await service.turns.run(lambda: service.uploads.add(content))
+        return {"id": entry.id}
+
+    return routes
+
+
+def _row(service: Service, entry: Entry) -> dict[str, Any]:
+    """An image as the list shows it: what is known without computing anything."""
+    figures = service.predictions.figures.get(entry.id, {})
+    review = None if entry.uploaded else known_review(service.catalogue.folder, entry.name)
+    first = figures.get("models", [{}])[0]
+    return {
+        "id": entry.id,
+        "name": entry.name,
+        "tag": _TAGS.get(entry.sample.tag),
+        "finding": entry.sample.finding,
+        "split": entry.sample.split,
+        "truth": entry.sample.mask is not None and service.predictions.truths,
+        "review": review and asdict(review),
+        "unreadable": entry.id in service.survey.unreadable,
+        "area": figures.get("area"),
+        "doubt": figures.get("doubt"),
+        "disagreement": figures.get("disagreement"),
+        "iou": first.get("iou_lesion"),
+    }

@@ -1,0 +1,32 @@
+"""Routes of the second tab: the training runs behind the models."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from endotransfer.serve.runs import find_map, kept_maps, read_curves, read_results
+from endotransfer.serve.service import Service
+
+
+def run_routes(service: Service) -> APIRouter:
+    routes = APIRouter(prefix="/api/runs")
+
+    @routes.get("")
+    def runs() -> dict[str, Any]:
+        known = {entry.sample.key: entry.id for entry in service.catalogue.entries.values()}
+        return {"runs": [_run(model.name, model.run, known) for model in service.models]}
+
+    @routes.get("/{run}/propagation/{image}/{epoch}")
+    def propagated(run: int, image: int, epoch: int) -> Response:
+        path = find_map(service.models[service.model_index(run)].run, image, epoch)
+        return Response(path.read_bytes(), media_type="image/png")
+
+    return routes
+
+
+def _run(name: str, path: Any, known: dict[str, str]) -> dict[str, Any]:
+    grown = [
+        {"name": key, "epochs": sorted(epochs), "picture": known.get(key)} for key, epochs in kept_maps(path).items()
+    ]
+    return {"name": name, "results": read_results(path), "curves": read_curves(path), "propagation": grown}

@@ -1,0 +1,118 @@
+"""Everything the routes share: models, images, uploads, the queue."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from endotransfer import __version__
+from endotransfer.data.colours import colour_table
+from endotransfer.data.images import read_image
+from endotransfer.errors import EndotransferError
+from endotransfer.limits import FORMATS, MAX_PIXELS, MAX_UPLOAD_BYTES
+from endotransfer.serve.answers import Refusal, refuse_fault
+from endotransfer.serve.catalogue import Catalogue, Entry
+from endotransfer.serve.kept import Kept
+from endotransfer.serve.pictures import SHOWN_SIDE, THUMBNAIL_SIDE, as_jpeg, as_png, shrink, superpixel_map
+from endotransfer.serve.predictions import Predictions, load_models
+from endotransfer.serve.survey import Survey
+from endotransfer.serve.turns import Turns
+from endotransfer.serve.uploads import Uploads
+
+T = TypeVar("T")
+
+
+class Service:
+    """One viewer: its runs, its folder of images, and what people dropped on it."""
+
+    def __init__(self, runs: Sequence[Path], images: Path | None) -> None:
+        self.models = load_models(runs)
+        self.catalogue = Catalogue(images)
+        self.kept = Kept()
+        self.turns = Turns()
+        self.predictions = Predictions(self.models, self.kept, self.catalogue.classes)
+        self.uploads = Uploads(self.predictions.forget)
+        self.survey = Survey([*self.catalogue.entries.values()], self.predictions.look, lambda: self.turns.taken > 0)
+
+    @property
+    def folder(self) -> Path:
+        """Where reviews go."""
+        if self.catalogue.folder is None:
+            raise Refusal(409, "no-folder", "there is no folder to save to; start the viewer with --images DIR.")
+        return self.catalogue.folder
+
+    def find(self, image: str) -> Entry:
+        """The image with this id, of the folder or uploaded."""
+        return self.uploads.find(image) or self.catalogue.find(image)
+
+    def find_reviewable(self, image: str) -> Entry:
+        _ = self.folder
+        return self.catalogue.find(image)
+
+    def model_index(self, model: int) -> int:
+        if not 0 <= model < len(self.models):
+            raise Refusal(404, "unknown", "there is no such model.")
+        return model
+
+    async def look(self, entry: Entry) -> dict[str, Any]:
+        """The figures of an image, computed if need be."""
+        known = self.predictions.figures.get(entry.id)
+        return known if known is not None else await self.turns.run(lambda: _told(lambda: self.predictions.look(entry)))
+
+    async def map(self, entry: Entry, model: int) -> bytes:
+        found = self.kept.get(("map", entry.id, model))
+        if found is not None:
+            return found
+        return await self.turns.run(lambda: _told(lambda: self.predictions.map(entry, model)))
+
+    async def truth(self, entry: Entry) -> bytes:
+        mask = await self.turns.run(lambda: _told(lambda: self.predictions.truth(entry)))
+        if mask is None:
+            raise Refusal(404, "no-truth", "there is no ground truth for this image.")
+        return as_png(mask)
+
+    async def picture(self, entry: Entry, kind: str) -> bytes:
+        """The image itself, a thumbnail or its super-pixels."""
+        make = {
+            "picture": lambda pixels: as_jpeg(pixels),
+            "thumbnail": lambda pixels: as_jpeg(shrink(pixels, THUMBNAIL_SIDE), 85),
+            "superpixels": superpixel_map,
+        }[kind]
+
+        def build() -> bytes:
+            return _told(lambda: make(shrink(read_image(entry.sample.image), SHOWN_SIDE)))
+
+        name = (kind, entry.id)
+        found = self.kept.get(name)
+        return found if found is not None else await self.turns.run(lambda: self.kept.get_or_make(name, build))
+
+    def about(self) -> dict[str, Any]:
+        """What the page must know before it can draw anything."""
+        names = self.predictions.names
+        return {
+            "version": __version__,
+            "models": [{"name": model.name, **_described(model.predictor.model.info)} for model in self.models],
+            "classes": names,
+            "colours": colour_table()[: len(names)].tolist(),
+            "folder": self.catalogue.folder and self.catalogue.folder.resolve().name,
+            "truths": self.predictions.truths,
+            "limits": {"bytes": MAX_UPLOAD_BYTES, "pixels": MAX_PIXELS, "formats": list(FORMATS)},
+        }
+
+    def close(self) -> None:
+        self.survey.stop()
+        self.uploads.close()
+
+
+def _described(info: dict[str, Any]) -> dict[str, Any]:
+    method = info.get("method") or {}
+    return {"method": method.get("name"), "preset": method.get("preset"), "size": info.get("shape")}
+
+
+def _told(work: Callable[[], T]) -> T:
+    """The result of `work`; a fault of a file becomes an answer that names no path."""
+    try:
+        return work()
+    except EndotransferError as error:
+        raise refuse_fault(error) from None
+    except FileNotFoundError:
+        raise Refusal(404, "unknown", "the file is no longer there.") from None

@@ -1,0 +1,71 @@
+"""Images that a person drops on the page: checked before they are decoded, kept under names of ours, not for ever."""
+
+import secrets
+import shutil
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+
+from fastapi import Request
+from starlette.datastructures import UploadFile
+
+from endotransfer.batch import Sample
+from endotransfer.data.decode import decode
+from endotransfer.data.faults import FaultError
+from endotransfer.limits import MAX_PARTS, MAX_UPLOAD_BYTES
+from endotransfer.serve.answers import Refusal, refuse_fault
+from endotransfer.serve.catalogue import Entry
+
+MOST = 100  # uploads kept; the oldest is forgotten first
+ROOM = 400_000_000  # bytes of the disk for all of them
+
+
+async def form_file(request: Request, name: str) -> tuple[bytes, dict[str, str]]:
+    """The file called `name` of a form with at most one file, and its other fields."""
+    async with request.form(max_files=1, max_fields=MAX_PARTS - 1, max_part_size=20_000) as form:
+        file = form.get(name)
+        if not isinstance(file, UploadFile):
+            raise Refusal(400, "no-file", f"the request holds no file called {name}.")
+        content = await file.read(MAX_UPLOAD_BYTES + 1)
+        fields = {key: value for key, value in form.items() if isinstance(value, str)}
+    if len(content) > MAX_UPLOAD_BYTES:
+        raise Refusal(413, "too-large", f"at most {MAX_UPLOAD_BYTES // 1_000_000} MB are taken.")
+    return content, fields
+
+
+class Uploads:
+    """A temporary folder of the service, removed when it stops."""
+
+    def __init__(self, forget: Callable[[Entry], None], most: int = MOST, room: int = ROOM) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="endotransfer-"))
+        self._entries: OrderedDict[str, tuple[Entry, int]] = OrderedDict()
+        self._forget, self._most, self._room = forget, most, room
+        self._lock = threading.Lock()
+
+    def find(self, image: str) -> Entry | None:
+        found = self._entries.get(image)
+        return found[0] if found else None
+
+    def add(self, content: bytes) -> Entry:
+        """Take an image in; refused where it is none, too large by its own header, or damaged."""
+        name = f"u{secrets.token_hex(12)}"
+        path = self._folder / name
+        path.write_bytes(content)
+        try:
+            decode(path)  # the header against the limits first, then every pixel: a damaged file is told now
+        except FaultError as error:
+            path.unlink()
+            raise refuse_fault(error) from None
+        entry = Entry(name, name, Sample(f"upload/{name}", path), uploaded=True)
+        with self._lock:
+            self._entries[name] = (entry, len(content))
+            while len(self._entries) > self._most or sum(size for _, size in self._entries.values()) > self._room:
+                _, (oldest, _) = self._entries.popitem(last=False)
+                oldest.sample.image.unlink(missing_ok=True)
+                self._forget(oldest)
+        return entry
+
+    def close(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
