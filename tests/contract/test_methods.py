@@ -49,8 +49,21 @@ def finished(make_experiment: Any, tmp_path_factory: pytest.TempPathFactory) -> 
 
 WORLDS = ["tagged", "untagged"]
 LIVED_IN = [(w, name, preset) for name, preset in CASES for w in WORLDS[: 1 if METHODS.get(name).needs.tags else 2]]
-every_method = pytest.mark.parametrize(("name", "preset"), CASES)
-in_every_world = pytest.mark.parametrize(("world", "name", "preset"), LIVED_IN)
+
+
+def quick_first(cases: list[tuple[str, ...]]) -> list[Any]:
+    """One case a method, its first preset and first world, is left to `make test-fast`; the others count as slow."""
+    seen: set[str] = set()
+    marked = []
+    for case in cases:
+        name = case[-2]
+        marked.append(pytest.param(*case, marks=[pytest.mark.slow] if name in seen else []))
+        seen.add(name)
+    return marked
+
+
+every_method = pytest.mark.parametrize(("name", "preset"), quick_first(CASES))
+in_every_world = pytest.mark.parametrize(("world", "name", "preset"), quick_first(LIVED_IN))
 
 
 @in_every_world
@@ -109,7 +122,7 @@ def test_resume_in_mid_epoch_is_bit_identical(
     assert (straight / "metrics.csv").read_text() == (run / "metrics.csv").read_text()
 
 
-@pytest.mark.parametrize(("name", "preset"), ADAPTING)
+@pytest.mark.parametrize(("name", "preset"), quick_first(ADAPTING))
 def test_noise_in_target_training_masks_changes_nothing(
     finished: Any, make_experiment: Any, worlds: dict[str, Path], tmp_path: Path, name: str, preset: str
 ) -> None:
