@@ -1,5 +1,6 @@
 """Means over all processes: whatever a loss averages goes through here, so that two processes equal one."""
 
+import torch
 import torch.distributed as dist
 from torch import Tensor
 
@@ -8,12 +9,30 @@ def world_size() -> int:
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
+def rank() -> int:
+    return dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
+
+
 def sum_over_processes(values: Tensor) -> Tensor:
     """The sum over all processes of `values` (any shape), without gradient.  With one process: `values` itself."""
     values = values.detach().clone()
     if world_size() > 1:
         dist.all_reduce(values)
     return values
+
+
+def gather_texts(text: str, device: torch.device | str = "cpu") -> list[str]:
+    """What every process says, in the order of the processes.  Bytes, not pickles."""
+    if world_size() == 1:
+        return [text]
+    said = torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8).to(device)
+    lengths = [torch.zeros(1, dtype=torch.int64, device=device) for _ in range(world_size())]
+    dist.all_gather(lengths, torch.tensor([len(said)], device=device))
+    longest = max(int(length) for length in lengths)
+    padded = [torch.zeros(longest, dtype=torch.uint8, device=device) for _ in lengths]
+    dist.all_gather(padded, torch.nn.functional.pad(said, (0, longest - len(said))))
+    texts = [values[: int(length)] for values, length in zip(padded, lengths, strict=True)]
+    return [bytes(values.cpu().numpy()).decode() for values in texts]
 
 
 def global_mean(numerator: Tensor, count: Tensor | int) -> Tensor:

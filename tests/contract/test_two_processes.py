@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -26,6 +27,7 @@ WORKER = Path(__file__).with_name("train_all.py")
 
 def exact(make_experiment: Any, world: str, name: str, preset: str, devices: int = 1) -> Experiment:
     settings = {"optimiser": "sgd", "lr": 1e-3, "precision": "64", "epochs": 4, "steps_per_epoch": 5}
+    settings["checkpoint_every"] = 12  # in mid-epoch, for a run to be taken up from
     experiment = make_experiment(world, name, preset, devices=devices, **settings)
     return experiment.model_copy(update={"model": experiment.model.model_copy(update={"dropout": 0.0})})
 
@@ -53,8 +55,29 @@ def test_two_processes_equal_one(
 ) -> None:
     engine.train(exact(make_experiment, world, name, preset), tmp_path / "one")
     together = in_two_processes / f"{world}-{name}-{preset}"
-    assert json.loads((together / "results.json").read_text())["cost"]["processes"] == 2
+    figures, alone = (json.loads((run / "results.json").read_text()) for run in (together, tmp_path / "one"))
+    assert figures["cost"]["processes"] == 2
+    assert figures["images"] == alone["images"]  # each process measured its half
+    assert figures["miou"] == pytest.approx(alone["miou"], abs=0.5)  # a pixel may tip over
+    assert figures.get("tag_evidence", {}).keys() == alone.get("tag_evidence", {}).keys()
     one, two = (load_latest(run / "checkpoints")[0].tensors["weights"] for run in (tmp_path / "one", together))
     assert one.keys() == two.keys()
     for key, value in one.items():
         assert (value.double() - two[key].double()).abs().max() <= 1e-6, key
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "preset"), [("semantic_transfer", "robust"), ("cbst", "default")])
+def test_what_two_processes_began_one_can_finish(
+    in_two_processes: Path, make_experiment: Any, tmp_path: Path, name: str, preset: str
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(in_two_processes / f"tagged-{name}-{preset}", run)
+    shutil.rmtree(run / "checkpoints" / "step-00000020")  # as if both had been stopped after step 12 of 20
+    (run / "results.json").unlink()
+    experiment = exact(make_experiment, "tagged", name, preset)
+    engine.train(experiment, run, resume=True)
+    engine.train(experiment, tmp_path / "one")
+    one, other = (load_latest(folder / "checkpoints")[0].tensors["weights"] for folder in (tmp_path / "one", run))
+    for key, value in one.items():
+        assert (value.double() - other[key].double()).abs().max() <= 1e-6, key

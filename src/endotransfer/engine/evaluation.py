@@ -1,5 +1,6 @@
 """Numbers from predictions: one pass over the test images, at the size of their own masks."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from endotransfer.engine.sight import Predict, Sight
 from endotransfer.metrics import Scores, auroc, confusion, tag_evidence
 from endotransfer.metrics.percent import percent
 from endotransfer.metrics.pranet import PraNetScores
+from endotransfer.reduce import gather_texts, rank, world_size
 
 READERS = 4  # threads: decoding releases the interpreter
 
@@ -60,15 +62,18 @@ class Evidence:
 def evaluate_samples(
     predict: Predict, samples: Sequence[Sample], classes: Classes, shape: tuple[int, int] | Sight, device: torch.device,
     *, batch: int = 16, dtype: torch.dtype = torch.float32, student: Predict | None = None, lesions: bool = True,
-    pranet: bool = False, progress: Callable[[int], None] | None = None,
+    pranet: bool = False, shared: bool = False, progress: Callable[[int], None] | None = None,
 ) -> tuple[Scores, dict[str, Any]]:  # fmt: skip
     """Score every image that has a mask; collect tag evidence from every image that has a tag.
 
     `shape` (H, W) is what the network sees of every image; a `Sight` may say so in more detail.
     `lesions`: class 0 is normal tissue.  `student` beside the predicting teacher adds how far the two agree.
     `pranet` adds the figures of that protocol, beside the evidence.
+    `shared`: all processes call this with the same samples; each sees its part, and all return the same.
     """
     scores, evidence = Scores(classes.names, lesions), Evidence()
+    shared = shared and not pranet  # that protocol's sums stay in one place
+    whole, samples = samples, samples[rank() :: world_size()] if shared else samples
     protocol = PraNetScores() if pranet and lesions else None
     sight = shape if isinstance(shape, Sight) else Sight(shape)
     predict, student = sight.through(predict), student and sight.through(student)
@@ -90,10 +95,25 @@ def evaluate_samples(
                 _add_evidence(evidence, one, output, probabilities, mask, second, index)
         if progress is not None:
             progress(len(shown))
-    if lesions and _only_normal_is_drawn(samples, scores):
+    if shared:
+        scores, evidence = _joined(scores, evidence, device)
+    if lesions and _only_normal_is_drawn(whole, scores):
         scores = Scores(classes.names, lesions)  # an IoU over normal images alone would say nothing of lesions
     figures = {"pranet": protocol.summary() if protocol is not None else None} if pranet else {}
     return scores, evidence.figures() | figures
+
+
+def _joined(scores: Scores, evidence: Evidence, device: torch.device) -> tuple[Scores, Evidence]:
+    """What all processes have seen, the same in each."""
+    pairs = [pair.tolist() for pair in evidence.teacher_student]
+    own = json.dumps({"rows": scores.rows(), "evidence": {**vars(evidence), "teacher_student": pairs}})
+    everything, seen = Scores(scores.classes, scores.lesions), Evidence()
+    for said in map(json.loads, gather_texts(own, device)):
+        everything.merge(Scores.from_rows(scores.classes, said["rows"], scores.lesions))
+        said["evidence"]["teacher_student"] = [np.array(pair) for pair in said["evidence"]["teacher_student"]]
+        for name, values in said["evidence"].items():
+            getattr(seen, name).extend(values)
+    return everything, seen
 
 
 def _only_normal_is_drawn(samples: Sequence[Sample], scores: Scores) -> bool:

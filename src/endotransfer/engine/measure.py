@@ -65,8 +65,13 @@ def finish(
     method: Method,
     device: torch.device,
     cost: dict[str, Any],
+    *,
+    writes: bool = True,
 ) -> dict[str, Any]:
-    """Measure the last weights (the checkpoint that counts), then write scores, model and results."""
+    """Measure the last weights (the checkpoint that counts), then write scores, model and results.
+
+    All processes measure, each a part of the test images; the one that `writes` writes.
+    """
     method.eval()
     predictor, student = method.predictor(), method.segmenter
 
@@ -81,8 +86,10 @@ def finish(
         predict, material.test, material.test_classes, sight_of(experiment), device,
         batch=experiment.evaluation.batch, dtype=next(predictor.parameters()).dtype,
         student=predict_as_student if predictor is not student else None,
-        lesions=material.tags or material.classes.binary, pranet=experiment.evaluation.pranet,
+        lesions=material.tags or material.classes.binary, pranet=experiment.evaluation.pranet, shared=True,
     )  # fmt: skip
+    if not writes:
+        return {}
     results = head_of(experiment.method, experiment.seed, material.classes.names)
     results |= {"name": experiment.name, **scores.summary(experiment.evaluation.resamples), **evidence, "cost": cost}
     counts = {

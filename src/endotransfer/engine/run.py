@@ -95,9 +95,10 @@ def train(
     finally:
         feeding.feed.close()
         trainer.log.close()
-    if not fabric.is_global_zero:
-        return None
-    return finish(run, experiment, material, method, fabric.device, cost | {"conversions": dict(feeding.notes + notes)})
+    cost["conversions"] = dict(feeding.notes + notes)
+    writes = fabric.is_global_zero
+    results = finish(run, experiment, material, method, fabric.device, cost, writes=writes)
+    return results if writes else None
 
 
 def start_fabric(training: TrainingConfig) -> Fabric:
