@@ -1,6 +1,7 @@
 """One cell, trained in this process: from its beginning, or from where it was stopped."""
 
 import gc
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,12 +51,20 @@ def run_cell(task: Task) -> Outcome:
             resume = can_go_on(RunFolder(task.run), task.experiment, console)
             # `force` replaces only what a benchmark left in its own folder and cannot be gone on with.
             results = train(task.experiment, task.run, resume=resume, force=not resume, console=console)
+            if results is not None:
+                _keep_what_is_looked_at(RunFolder(task.run))
         except EndotransferError as error:
             console.print(f"error: {error}", markup=False, soft_wrap=True)
             return Outcome(time.perf_counter() - began, error=str(error))
         finally:
             _tidy()
     return Outcome(time.perf_counter() - began, results)
+
+
+def _keep_what_is_looked_at(run: RunFolder) -> None:
+    """A finished cell is never gone on with: its checkpoints and maps would only fill the disk, a gigabyte a cell."""
+    for folder in (run.checkpoints, run.maps):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def can_go_on(run: RunFolder, experiment: Experiment, console: Console) -> bool:
