@@ -5,14 +5,22 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: install demo test test-fast lint bench clean
+.PHONY: install browser demo test test-fast lint bench clean
 
 install: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || $(BIN)/playwright install chromium || \
+		echo "no chromium could be fetched: the browser tests will be skipped"
 	touch $(READY)
+
+# Browser tests drive Debian's Chromium; where it cannot be installed they are skipped and say so.
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
+		echo "there is no chromium: tests in a browser will be skipped"
 
 demo: install
 	$(BIN)/endotransfer demo --out demo-out
@@ -24,7 +32,7 @@ lint: install
 	$(BIN)/lint-imports
 
 # One thread a process: the tests run side by side, and thread counts change the last bits of a sum.
-test: lint
+test: lint browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered \
 		--cov-fail-under=90 -q
 

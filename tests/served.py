@@ -58,7 +58,12 @@ def serving(runs: list[Path], images: Path | None, home: Path, **environment: st
     command = [sys.executable, "-m", "endotransfer.cli", "serve", *map(str, runs), "--port", str(port), "--no-browser"]
     command += ["--images", str(images)] if images else []
     source = str(Path(endotransfer.__file__).parents[1])
-    ours: dict[str, Any] = {"PYTHONPATH": source, "HOME": str(home), "TMPDIR": str(home / "tmp"), "OMP_NUM_THREADS": "1"}
+    ours: dict[str, Any] = {
+        "PYTHONPATH": source,
+        "HOME": str(home),
+        "TMPDIR": str(home / "tmp"),
+        "OMP_NUM_THREADS": "1",
+    }
     process = subprocess.Popen(command, cwd=home, env=os.environ | ours | environment)
     server = Server(port, process)
     try:

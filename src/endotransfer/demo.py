@@ -1,6 +1,8 @@
 """The demo: four systems on the embedded phantom, a table, and pictures.  Also the smallest complete experiment."""
 
 import json
+import shlex
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -88,11 +90,19 @@ def run_demo(out: Path, *, seed: int = 0, force: bool = False, console: Console 
     sheet = _draw_sheet(out, data, seed)
     console.print(f"pictures: {sheet}\ntable:    {out / 'table.md'}", markup=False, soft_wrap=True)
     console.print(
-        f"took {time.perf_counter() - began:.0f} s.  Research use only, not a medical device.",
+        f"took {time.perf_counter() - began:.0f} s.  Research use only, not a medical device.\n"
+        f"look at it: {viewer_command(out, seed)}",
         markup=False,
         soft_wrap=True,
     )
     return results
+
+
+def viewer_command(out: Path, seed: int) -> str:
+    """What to type to see the demo's predictions in the browser, ours beside training on the source alone."""
+    program = sys.argv[0] if Path(sys.argv[0]).name == "endotransfer" else "endotransfer"
+    runs = [out / f"semantic_transfer-robust-seed{seed}", out / f"source_only-default-seed{seed}"]
+    return shlex.join([program, "serve", *map(str, runs), "--images", str(out / "phantom" / "capsule")])
 
 
 def _refuse_foreign(out: Path) -> None:

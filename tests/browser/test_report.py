@@ -1,8 +1,5 @@
 """The report in a real browser: nothing on its console, nothing asked of the outside, readable on any screen."""
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +10,6 @@ from endotransfer.report.html_report import write_report
 from tests.conftest import MakeExperiment
 from tests.report_study import HOSTILE, build_study
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = os.environ.get("ENDOTRANSFER_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here; install one or set ENDOTRANSFER_CHROMIUM")
-
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory, make_experiment: MakeExperiment) -> Path:
@@ -30,14 +19,6 @@ def report(tmp_path_factory: pytest.TempPathFactory, make_experiment: MakeExperi
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tsne, "POINTS", 80)
         return write_report(folder)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as tools:
-        chromium = tools.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from endotransfer import __version__
-from endotransfer.engine.model_folder import load_model
+from endotransfer.engine.model_folder import TrainedModel, load_model
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.export.card import bundle_card
 from endotransfer.export.check import Check, check_against_torch
@@ -32,7 +32,8 @@ def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, i
         raise ConfigError(f"--size {size[0]} {size[1]} {wrong}; choose a smaller one.")
     source = run / "model" if (run / "model").is_dir() else run
     model = load_model(run)
-    content = _graph(model, size)
+    shape = _seen_size(model)
+    content = _graph(model, shape, size)
     new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     try:
@@ -40,7 +41,7 @@ def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, i
         write_atomically(out / GRAPH, content, CheckpointError)
         _write_config(out, model.info, content, size, None)
         cpu = torch.device("cpu")
-        check = check_against_torch(OnnxPredictor(out), Predictor(model, cpu), model.shape, images)
+        check = check_against_torch(OnnxPredictor(out), Predictor(model, cpu), shape, images)
         _write_config(out, model.info, content, size, check)
         labels = {str(index): name for index, name in enumerate(model.classes.names)}
         write_atomically(out / "labels.json", json.dumps(labels, indent=2, ensure_ascii=False), CheckpointError)
@@ -51,7 +52,18 @@ def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, i
     return check
 
 
-def _graph(model: Any, size: tuple[int, int] | None) -> bytes:
+def _seen_size(model: TrainedModel) -> tuple[int, int]:
+    """(H, W) at which the network sees every image."""
+    sight = model.sight
+    if sight.size is None or sight.window is not None:
+        how = "through a sliding window" if sight.window else "at its own size"
+        raise ConfigError(
+            f"this model looks at every image {how}, which no graph here can; predict with the run itself."
+        )
+    return sight.size
+
+
+def _graph(model: TrainedModel, shape: tuple[int, int], size: tuple[int, int] | None) -> bytes:
     try:
         import onnx  # noqa: F401
         import onnxruntime  # noqa: F401
@@ -62,7 +74,7 @@ def _graph(model: Any, size: tuple[int, int] | None) -> bytes:
     from endotransfer.export.network import export_network
 
     facts = {"classes": json.dumps(list(model.classes.names)), "resize": RESIZE, "note": DISCLAIMER}
-    graph = wrap(export_network(model), model.shape, model.classes.names, size, facts)
+    graph = wrap(export_network(model, shape), shape, model.classes.names, size, facts)
     return bytes(graph.SerializeToString())
 
 

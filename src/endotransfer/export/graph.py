@@ -75,8 +75,8 @@ def _behind(classes: int) -> list[onnx.NodeProto]:
 def _upsampled(put: Steps, values: str) -> str:
     """[B, N, h, w] at the height and width of the images."""
     size = put("Shape", IMAGES, start=1, end=3)
-    how = {"mode": "linear", "coordinate_transformation_mode": "half_pixel", "axes": [2, 3]}
-    return put("Resize", values, "", "", size, **how)
+    centres = "half_pixel"
+    return put("Resize", values, "", "", size, mode="linear", coordinate_transformation_mode=centres, axes=[2, 3])
 
 
 def _tag_nodes() -> list[onnx.NodeProto]:

@@ -28,11 +28,11 @@ class Plain(nn.Module):
         return (output.logits, output.tag_logits) if self.tags else (output.logits,)
 
 
-def export_network(model: TrainedModel) -> Any:
-    """The `onnx.ModelProto` of the network, with any number of images at a time."""
+def export_network(model: TrainedModel, shape: tuple[int, int]) -> Any:
+    """The `onnx.ModelProto` of the network for images of `shape` = (H, W), any number of them at a time."""
     plain = Plain(model).eval()
     names = [LOGITS, TAG_LOGITS] if plain.tags else [LOGITS]
-    example = torch.zeros(2, 3, *model.shape)
+    example = torch.zeros(2, 3, *shape)
     try:
         with torch.no_grad(), _quietly():
             program = torch.onnx.export(

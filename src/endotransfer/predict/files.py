@@ -185,7 +185,7 @@ def _tell_faults(job: Job, before: int) -> None:
 
 
 def _tell(video: Input, report: VideoReport) -> str:
-    stages = ", ".join(f"{name} {1000 * busy / max(1, report.frames):.1f}" for name, busy in report.stages.items())
+    stages = ", ".join(f"{name} {1000 * busy / report.frames:.1f}" for name, busy in report.stages.items())
     return (
         f"{report.frames - report.unread} of {report.frames} frames of {video.file} predicted "
         f"({report.rate:.1f} a second; milliseconds a frame: {stages})"

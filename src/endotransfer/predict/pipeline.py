@@ -20,8 +20,8 @@ _END = object()
 class Clocks:
     """Seconds that each stage was at work, its waiting for the stage before it left out."""
 
-    def __init__(self) -> None:
-        self.busy: dict[str, float] = {}
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.busy: dict[str, float] = dict.fromkeys(names, 0.0)
 
     def stage(self, name: str, work: Callable[[Iterator[A]], Iterator[B]], items: Iterable[A]) -> Iterator[B]:
         """`work` on `items`, timed under `name`."""

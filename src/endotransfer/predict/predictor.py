@@ -18,17 +18,12 @@ from endotransfer.predict.prediction import ImagePredictor, Marks, Pixels, Predi
 __all__ = ["Precision", "Prediction", "Predictor", "load"]
 
 Precision = Literal["auto", "32", "bf16"]
-FLIPS: tuple[tuple[int, ...], ...] = (
-    (),
-    (3,),
-    (2,),
-    (2, 3),
-)  # axes of [B, C, H, W]: as it is, mirrored, upside down, both
+FLIPS: tuple[tuple[int, ...], ...] = ((), (3,), (2,), (2, 3))  # axes of [B, C, H, W] that are turned round
 RESIZERS = 4  # threads: resizing releases the interpreter
 
 
 class Predictor(ImagePredictor):
-    """Any image in, a mask of the same size out.
+    """Any image in, a mask of the same size out; images are seen as they were when the model was measured.
 
     `flips`: the mean of four predictions, of the image and its mirror images; four times the work.
     `precision`: bf16 computes the network in half the bits; auto does so on a GPU.
@@ -57,33 +52,40 @@ class Predictor(ImagePredictor):
             found.append(Marks(mask.byte().cpu().numpy(), best.cpu().numpy(), tag))
         return found
 
-    @torch.inference_mode()
     def _probabilities(self, images: Sequence[Pixels]) -> list[tuple[Tensor, float | None]]:
         """For each image its probabilities [K, H, W] at its own size, on the device, and S1's of a lesion."""
-        batch = torch.stack(self._resized(images)).to(self.device).permute(0, 3, 1, 2)
+        size = self.model.sight.size
+        if size is None:  # each at its own size: no two need be equal
+            return [pair for image in images for pair in self._see([image], (image.shape[0], image.shape[1]))]
+        return self._see(images, size)
+
+    @torch.inference_mode()
+    def _see(self, images: Sequence[Pixels], size: tuple[int, int]) -> list[tuple[Tensor, float | None]]:
+        """The same for images that the network sees at `size` = (H, W), or through windows of them."""
+        batch = torch.stack(_resized(images, size)).to(self.device).permute(0, 3, 1, 2)
         batch = batch.to(torch.float32).contiguous() / 255
-        views, tags = [], []
+        look, views, tags = self.model.sight.through(self.model), [], []
         for axes in self.flips:
             with self._precision():
-                output = self.model(batch.flip(axes) if axes else batch)
+                output = look(batch.flip(axes) if axes else batch)
             views.append(output.logits.float().flip(axes))
             if output.tag_logits is not None:
                 tags.append(output.tag_logits.float().softmax(1)[:, LESION])
         chances = torch.stack(tags).mean(0).tolist() if tags else [None] * len(images)
-        sizes = [image.shape[:2] for image in images]
         return [
-            (torch.stack([_at(view[index], size) for view in views]).mean(0), chances[index])
-            for index, size in enumerate(sizes)
+            (torch.stack([_at(view[index], image.shape[:2]) for view in views]).mean(0), chances[index])
+            for index, image in enumerate(images)
         ]
-
-    def _resized(self, images: Sequence[Pixels]) -> list[Tensor]:
-        if len(images) == 1:
-            return [torch.tensor(resize_image(images[0], self.model.shape))]
-        with ThreadPoolExecutor(RESIZERS) as pool:
-            return list(pool.map(lambda image: torch.tensor(resize_image(image, self.model.shape)), images))
 
     def _precision(self) -> AbstractContextManager[object]:
         return torch.autocast(self.device.type, torch.bfloat16) if self.bf16 else nullcontext()
+
+
+def _resized(images: Sequence[Pixels], size: tuple[int, int]) -> list[Tensor]:
+    if len(images) == 1:
+        return [torch.tensor(resize_image(images[0], size))]
+    with ThreadPoolExecutor(RESIZERS) as pool:
+        return list(pool.map(lambda image: torch.tensor(resize_image(image, size)), images))
 
 
 def _at(logits: Tensor, size: tuple[int, ...]) -> Tensor:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from endotransfer.data.faults import failure
 from endotransfer.predict.overlay import overlay
 from endotransfer.predict.pipeline import Clocks, ahead
 from endotransfer.predict.prediction import ImagePredictor, Marks, Pixels
@@ -15,6 +16,7 @@ from endotransfer.predict.shots import Marked, Shot, infer
 from endotransfer.predict.video_reader import VideoReader
 from endotransfer.predict.video_writer import VideoWriter
 
+STAGES = ("decode", "inference", "draw", "encode")
 Drawn = tuple[Shot, Marks | None, Pixels]
 Look = Callable[[Shot, Marks | None], None]  # what else is to be done with a frame: tables, masks
 
@@ -53,7 +55,8 @@ def predict_video(
 
     A frame that cannot be read is black in `out`.  `look` sees every frame in order; `watch` may count them.
     """
-    began, clocks, unread = time.perf_counter(), Clocks(), 0
+    began, unread = time.perf_counter(), 0
+    clocks = Clocks(STAGES)
     shots = ahead(clocks.stage("decode", lambda _: iter(video), ()), depth=max(4, batch))
     marked = ahead(clocks.stage("inference", partial(infer, predictor=predictor, batch=batch), shots))
     drawn = ahead(clocks.stage("draw", partial(_draw, look=look, size=(video.height, video.width)), marked))
@@ -63,6 +66,8 @@ def predict_video(
         for _, marks, _ in written:
             frames += 1
             unread += marks is None
+        if not frames:
+            raise failure("no-frames", video.path, "holds no frame", "copy it again from where it came from")
         closing = time.perf_counter()
     clocks.busy["encode"] += time.perf_counter() - closing  # the encoder's last frames
     return VideoReport(frames, unread, time.perf_counter() - began, clocks.busy, video.cut_short)

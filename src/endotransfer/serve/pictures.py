@@ -2,17 +2,31 @@
 
 import io
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from endotransfer.data.images import read_image
 from endotransfer.data.superpixels import SuperpixelSettings, compute
+from endotransfer.serve.memory import give_back
 
 SHOWN_SIDE = 2048  # larger images are shown, predicted and drawn on in a smaller copy: a page must stay quick
 THUMBNAIL_SIDE = 112
 SUPERPIXEL_SIDE = 640  # SLIC takes seconds beyond
 Pixels = NDArray[np.uint8]
+
+
+def read_shown(path: Path) -> tuple[Pixels, list[int]]:
+    """The image at the size that is shown [h, w, 3], and its own size [H, W]."""
+    original = read_image(path)
+    size = list(original.shape[:2])
+    pixels = shrink(original, SHOWN_SIDE)
+    if pixels is not original:
+        del original
+        give_back()
+    return pixels, size
 
 
 def fit(size: Sequence[int], side: int) -> tuple[int, int]:

@@ -14,7 +14,6 @@ from PIL import Image
 from endotransfer.batch import IGNORE
 from endotransfer.data.classes import Classes
 from endotransfer.data.faults import FaultError
-from endotransfer.data.images import read_image
 from endotransfer.data.masks import read_mask
 from endotransfer.errors import ConfigError
 from endotransfer.metrics import confusion, iou, lesion_iou
@@ -22,7 +21,7 @@ from endotransfer.predict.prediction import Prediction, winners
 from endotransfer.predict.predictor import Predictor, load
 from endotransfer.serve.catalogue import Entry
 from endotransfer.serve.kept import Kept
-from endotransfer.serve.pictures import SHOWN_SIDE, as_png, resize_labels, shrink
+from endotransfer.serve.pictures import as_png, read_shown, resize_labels
 
 HALF = 128  # the code from which the most probable class is not class 0
 Labels = NDArray[np.uint8]
@@ -107,13 +106,12 @@ class Predictions:
         self.figures.pop(entry.id, None)
 
     def _compute(self, entry: Entry) -> list[bytes]:
-        original = read_image(entry.sample.image)
-        pixels = shrink(original, SHOWN_SIDE)
+        pixels, size = read_shown(entry.sample.image)
         found = [model.predictor.predict(pixels) for model in self.models]
         maps = [as_png(encode(prediction.probabilities)) for prediction in found]
         for place, content in enumerate(maps):
             self._kept.put(("map", entry.id, place), content)
-        figures: dict[str, Any] = {"size": list(original.shape[:2]), "shown": list(pixels.shape[:2])}
+        figures: dict[str, Any] = {"size": size, "shown": list(pixels.shape[:2])}
         self.figures[entry.id] = figures | {"models": [self._said(prediction) for prediction in found]}
         self._lay_beside_truth(entry, [prediction.mask for prediction in found])
         return maps

@@ -59,8 +59,9 @@ def image_routes(service: Service) -> APIRouter:
 
     @routes.post("/uploads", status_code=201)
     async def upload(request: Request) -> dict[str, str]:
-        content, _ = await form_file(request, "image")
-        entry = await service.turns.run(lambda: service.uploads.add(content))
+        async with service.forms.place():
+            content, _ = await form_file(request, "image")
+            entry = await service.turns.run(lambda: service.uploads.add(content))
         return {"id": entry.id}
 
     return routes

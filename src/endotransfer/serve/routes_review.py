@@ -37,16 +37,17 @@ def review_routes(service: Service) -> APIRouter:
     @routes.put("/images/{image}/review")
     async def review(image: str, request: Request) -> dict[str, Any]:
         entry, folder = service.find_reviewable(image), service.folder
-        content, fields = await form_file(request, "mask")
-        asked = parse(fields.get("review", ""))
-        sizes = await service.look(entry)
-        names = [model.name for model in service.models]
+        async with service.forms.place():
+            content, fields = await form_file(request, "mask")
+            asked = parse(fields.get("review", ""))
+            sizes = await service.look(entry)
+            names = [model.name for model in service.models]
 
-        def write() -> dict[str, Any]:
-            classes = len(service.predictions.names)
-            return asdict(save(folder, entry, asked, content, sizes=sizes, classes=classes, models=names))
+            def write() -> dict[str, Any]:
+                classes = len(service.predictions.names)
+                return asdict(save(folder, entry, asked, content, sizes=sizes, classes=classes, models=names))
 
-        return await service.turns.run(lambda: _saved(write))
+            return await service.turns.run(lambda: _saved(write))
 
     @routes.delete("/images/{image}/review", status_code=204)
     def take_back(image: str) -> None:

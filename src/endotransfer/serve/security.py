@@ -5,6 +5,7 @@ import hmac
 import ipaddress
 import logging
 import re
+import time
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
@@ -18,6 +19,7 @@ from endotransfer.serve.answers import answer
 
 MAX_BODY = MAX_UPLOAD_BYTES + 100_000  # a file and the few lines around it
 BODY_SECONDS = 30.0  # between two pieces of a body; a sender that is slower is given up
+WHOLE_BODY_SECONDS = 120.0
 COOKIE = "endotransfer-token"
 OWN_HEADER = "x-endotransfer"  # no other site can send it without asking first, and nobody is told yes
 HEADERS = {
@@ -132,12 +134,13 @@ def _too_large() -> Response:
 def _bounded(receive: Receive) -> Receive:
     """`receive`, up to MAX_BODY bytes in all, none of its pieces later than BODY_SECONDS after the one before."""
     taken, whole = 0, False
+    latest = time.monotonic() + WHOLE_BODY_SECONDS
 
     async def take() -> Message:
         nonlocal taken, whole
         if whole:  # what follows is only the end of the connection, which may be long in coming
             return await receive()
-        message = await asyncio.wait_for(receive(), BODY_SECONDS)
+        message = await asyncio.wait_for(receive(), min(BODY_SECONDS, latest - time.monotonic()))
         taken += len(message.get("body", b""))
         whole = not message.get("more_body", False)
         if taken > MAX_BODY:

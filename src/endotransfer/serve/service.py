@@ -6,13 +6,12 @@ from typing import Any, TypeVar
 
 from endotransfer import __version__
 from endotransfer.data.colours import colour_table
-from endotransfer.data.images import read_image
 from endotransfer.errors import EndotransferError
 from endotransfer.limits import FORMATS, MAX_PIXELS, MAX_UPLOAD_BYTES
 from endotransfer.serve.answers import Refusal, refuse_fault
 from endotransfer.serve.catalogue import Catalogue, Entry
 from endotransfer.serve.kept import Kept
-from endotransfer.serve.pictures import SHOWN_SIDE, THUMBNAIL_SIDE, as_jpeg, as_png, shrink, superpixel_map
+from endotransfer.serve.pictures import THUMBNAIL_SIDE, as_jpeg, as_png, read_shown, shrink, superpixel_map
 from endotransfer.serve.predictions import Predictions, load_models
 from endotransfer.serve.survey import Survey
 from endotransfer.serve.turns import Turns
@@ -29,6 +28,7 @@ class Service:
         self.catalogue = Catalogue(images)
         self.kept = Kept()
         self.turns = Turns()
+        self.forms = Turns(parallel=4)  # each holds a whole file in memory
         self.predictions = Predictions(self.models, self.kept, self.catalogue.classes)
         self.uploads = Uploads(self.predictions.forget)
         self.survey = Survey([*self.catalogue.entries.values()], self.predictions.look, lambda: self.turns.taken > 0)
@@ -79,7 +79,7 @@ class Service:
         }[kind]
 
         def build() -> bytes:
-            return _told(lambda: make(shrink(read_image(entry.sample.image), SHOWN_SIDE)))
+            return _told(lambda: make(read_shown(entry.sample.image)[0]))
 
         name = (kind, entry.id)
         found = self.kept.get(name)
@@ -114,5 +114,3 @@ def _told(work: Callable[[], T]) -> T:
         return work()
     except EndotransferError as error:
         raise refuse_fault(error) from None
-    except FileNotFoundError:
-        raise Refusal(404, "unknown", "the file is no longer there.") from None

@@ -1,6 +1,7 @@
 """Start the viewer: check where it may listen, load the models, open the page."""
 
 import ipaddress
+import logging
 import threading
 import webbrowser
 from pathlib import Path
@@ -28,6 +29,7 @@ def serve(
         fix = "install it with `pip install endotransfer[serve]`"
         raise ConfigError(f"the viewer needs {reason.name}; {fix}.") from None
     app = create_app(runs, images, token=token)
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a broken form is its sender's business
     address = f"http://{_shown(host)}:{port}/" + (f"?token={quote(token)}" if token else "")
     console = console or Console()
     console.print(f"viewer: {address}\nCtrl-C ends it.  Research use only, not a medical device.", markup=False,

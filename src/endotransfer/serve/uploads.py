@@ -12,11 +12,11 @@ from fastapi import Request
 from starlette.datastructures import UploadFile
 
 from endotransfer.batch import Sample
-from endotransfer.data.decode import decode
 from endotransfer.data.faults import FaultError
 from endotransfer.limits import MAX_PARTS, MAX_UPLOAD_BYTES
 from endotransfer.serve.answers import Refusal, refuse_fault
 from endotransfer.serve.catalogue import Entry
+from endotransfer.serve.pictures import read_shown
 
 MOST = 100  # uploads kept; the oldest is forgotten first
 ROOM = 400_000_000  # bytes of the disk for all of them
@@ -54,7 +54,7 @@ class Uploads:
         path = self._folder / name
         path.write_bytes(content)
         try:
-            decode(path)  # the header against the limits first, then every pixel: a damaged file is told now
+            read_shown(path)  # the header against the limits first, then every pixel: a damaged file is told now
         except FaultError as error:
             path.unlink()
             raise refuse_fault(error) from None

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import endotransfer
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.export import bundle as bundles_module
 from endotransfer.export import check as checks
+from endotransfer.export import network
 from endotransfer.export.bundle import write_bundle
 from endotransfer.export.check import phantoms
 from endotransfer.predict.onnx_predictor import OnnxPredictor
@@ -97,8 +99,9 @@ def test_the_card_of_a_run_has_its_figures_with_intervals(bundles: Bundles, tmp_
     shutil.copytree(bundles["tagged"][0], run / "model")
     (run / "checkpoints" / "step-00000003").mkdir(parents=True)
     (run / "checkpoints" / "step-00000003" / "state.json").write_text(json.dumps({"data": "abc123"}))
-    results = {"images": 9, "miou": 61.5, "iou_lesion": 40.0, "iou": {"normal": 83.0, "lesion": 40.0},
-               "intervals": {"groups": 7, "miou": [55.0, 66.25], "iou": {"normal": [80, 86], "lesion": None}}}  # fmt: skip
+    intervals = {"groups": 7, "miou": [55.0, 66.25], "iou": {"normal": [80, 86], "lesion": None}}
+    results = {"images": 9, "miou": 61.5, "iou_lesion": 40.0, "iou": {"normal": 83.0, "lesion": 40.0}}
+    results["intervals"] = intervals
     (run / "results.json").write_text(json.dumps(results))
     from endotransfer.engine.model_folder import load_model
     from endotransfer.export.card import bundle_card
@@ -114,8 +117,11 @@ def test_the_card_of_a_run_has_its_figures_with_intervals(bundles: Bundles, tmp_
     assert "config.yaml " in card and "Figures with intervals" not in card and "any size" in card
 
 
-def test_a_graph_of_one_size_takes_no_other(tmp_path: Path) -> None:
-    write_bundle(write_model(tmp_path / "model"), tmp_path / "fixed", size=(40, 56))
+def test_a_graph_of_one_size_takes_no_other(
+    bundles: Bundles, networks: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network, "export_network", lambda *_: networks["tagged"])
+    write_bundle(bundles["tagged"][0], tmp_path / "fixed", size=(40, 56))
     predictor = endotransfer.load(tmp_path / "fixed")
     assert predictor.predict(np.zeros((40, 56, 3), np.uint8)).mask.shape == (40, 56)
     with pytest.raises(ConfigError, match="exported for images of 56 x 40 pixels and was given one of 64 x 48"):
@@ -136,7 +142,7 @@ def test_a_graph_that_differs_is_never_handed_out(
 ) -> None:
     monkeypatch.setattr(bundles_module, "_graph", lambda *_: (bundles["tagged"][1] / "model.onnx").read_bytes())
     other = write_model(tmp_path / "other", norm="batch")
-    with pytest.raises(CheckpointError, match="differs from torch by .* in probability"):
+    with pytest.raises(CheckpointError, match=r"differs from torch by .* in probability"):
         write_bundle(other, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -149,6 +155,21 @@ def test_nothing_is_overwritten_and_sizes_have_limits(bundles: Bundles, tmp_path
         write_bundle(model, tmp_path / "out", size=(20000, 10))
     with pytest.raises(CheckpointError, match="holds no trained model"):
         write_bundle(tmp_path, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("sight", "how"), [((None, None), "at its own size"), (((48, 64), (32, 32)), "through a sliding window")]
+)
+def test_a_model_that_looks_at_images_in_another_way_is_refused(
+    sight: Any, how: str, bundles: Bundles, tmp_path: Path
+) -> None:
+    model = Path(shutil.copytree(bundles["tagged"][0], tmp_path / "model"))
+    info = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(info | {"sight": {"size": sight[0], "window": sight[1]}}))
+    with pytest.raises(ConfigError, match=how):
+        write_bundle(model, tmp_path / "out")
+    image = next(phantoms([(50, 40)]))
+    assert endotransfer.load(model, "cpu").predict(image).mask.shape == (50, 40)
 
 
 def test_a_damaged_graph_is_not_run(bundles: Bundles, tmp_path: Path) -> None:
@@ -175,7 +196,7 @@ def run_alone(code: str, *arguments: Path) -> str:
 
 
 def test_a_bundle_runs_without_torch(bundles: Bundles) -> None:
-    code = "import endotransfer, numpy\nprint(endotransfer.load('.').predict(numpy.zeros((30, 40, 3), 'uint8')).mask.shape)"
+    code = "import endotransfer as e, numpy as n\nprint(e.load('.').predict(n.zeros((30, 40, 3), 'uint8')).mask.shape)"
     assert run_alone(code, bundles["tagged"][1]) == "(30, 40)\n"
 
 

@@ -164,6 +164,20 @@ def test_a_video_that_is_none_is_reported_and_the_rest_goes_on(
         predict_files(tmp_path, [images / "fake.mp4"], tmp_path / "other")
 
 
+@pytest.mark.parametrize("further", [0, 40])
+def test_a_video_without_a_readable_frame_is_reported(
+    further: int, images: Path, make_video: MakeVideo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    video = make_video("v.webm", codec="libvpx-vp9", frames=9)
+    raw = video.read_bytes()
+    video.write_bytes(raw[: raw.index(b"\x1f\x43\xb6\x75") + further])  # up to the first cluster of frames
+    predict_files(tmp_path, [images, video], tmp_path / "out")
+    (fault,) = json_of(tmp_path / "out")["faults"]
+    assert fault["name"] == "v" and "v.webm" in fault["reason"]
+    assert not list((tmp_path / "out").rglob("*.mp4"))
+    assert "not predicted:" in capsys.readouterr().out
+
+
 def test_many_lost_frames_are_told_in_a_few_lines(
     make_video: MakeVideo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

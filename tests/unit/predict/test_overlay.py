@@ -10,6 +10,8 @@ from skimage.segmentation import find_boundaries
 from endotransfer.batch import IGNORE
 from endotransfer.predict.overlay import COLOURS, overlay
 
+SIDES = st.integers(1, 7)
+
 
 def literal_overlay(pixels, mask, opacity):
     """Pixel by pixel, as it is told."""
@@ -23,10 +25,10 @@ def literal_overlay(pixels, mask, opacity):
 
 
 @given(
-    arrays(np.uint8, st.tuples(st.integers(1, 7), st.integers(1, 7)), elements=st.sampled_from([0, 0, 1, 2, 14, IGNORE])),
+    arrays(np.uint8, st.tuples(SIDES, SIDES), elements=st.sampled_from([0, 0, 1, 2, 14, IGNORE])),
     st.sampled_from([0.0, 0.35, 1.0]),
     st.integers(0, 99),
-)  # fmt: skip
+)
 def test_it_is_what_the_literal_twin_draws(mask, opacity, seed) -> None:
     pixels = np.random.default_rng(seed).integers(0, 256, (*mask.shape, 3), dtype=np.uint8)
     before = pixels.copy()

@@ -56,8 +56,8 @@ def test_flips_make_the_prediction_of_a_mirror_image_the_mirrored_prediction(
     plain, flips = endotransfer.load(model, "cpu"), endotransfer.load(model, "cpu", flips=True)
     straight, mirrored = flips.predict(image), flips.predict(image[::-1, ::-1])
     np.testing.assert_allclose(straight.probabilities, mirrored.probabilities[:, ::-1, ::-1], atol=1e-5)
-    views = [plain.predict(image[rows, columns]).probabilities[:, rows, columns]
-             for rows in (slice(None), slice(None, None, -1)) for columns in (slice(None), slice(None, None, -1))]  # fmt: skip
+    both = (slice(None), slice(None, None, -1))
+    views = [plain.predict(image[y, x]).probabilities[:, y, x] for y in both for x in both]
     np.testing.assert_allclose(straight.probabilities, np.mean(views, axis=0), atol=1e-5)
     assert np.abs(straight.probabilities - views[0]).max() > 1e-3
 
@@ -81,7 +81,7 @@ def test_winners_are_the_first_highest(probabilities: np.ndarray) -> None:
 
 
 def test_what_is_no_bundle_is_refused(model: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="holds no model.onnx; write a bundle with `endotransfer export`"):
+    with pytest.raises(ConfigError, match=r"holds no model\.onnx; write a bundle with `endotransfer export`"):
         endotransfer.load(model, backend="onnx")
     (tmp_path / "model.onnx").write_bytes(b"x")
     with pytest.raises(CheckpointError, match=r"config\.json is missing or damaged"):

@@ -83,7 +83,9 @@ def warm_up(server: Server, hostile: Hostile) -> None:
         status_of(server.port, request, whole=whole)
     good = hostile.part("image", hostile.good, "a.png") + b"--b--\r\n"
     for _ in range(3):
-        assert status_of(server.port, hostile.ask("POST", "/api/uploads", good, "multipart/form-data; boundary=b")) == 201
+        assert (
+            status_of(server.port, hostile.ask("POST", "/api/uploads", good, "multipart/form-data; boundary=b")) == 201
+        )
     for kind in ("picture", "superpixels", "map/0", "truth"):
         assert server.get(f"/api/images/{hostile.image}/{kind}")[0] == 200
 
@@ -98,7 +100,9 @@ def test_a_thousand_hostile_requests(runs: list[Path], folder: Path, tmp_path: P
         warm_up(server, hostile)
         before, memory, pulse = files_under(tmp_path, *runs), server.resident(), Pulse(server)
         pulse.start()
-        statuses = [(request, status_of(server.port, request, whole=whole)) for request, whole in hostile.requests(COUNT)]
+        statuses = [
+            (request, status_of(server.port, request, whole=whole)) for request, whole in hostile.requests(COUNT)
+        ]
         pulse.over.set()
         pulse.join()
         grown = server.resident() - memory
@@ -110,7 +114,9 @@ def test_a_thousand_hostile_requests(runs: list[Path], folder: Path, tmp_path: P
     assert max(pulse.seconds) < 5, f"/health took {max(pulse.seconds):.1f} s"
     assert grown < GROWTH, f"memory grew by {grown / 1e6:.0f} MB"
     reviewed = str(folder / "reviewed")
-    assert {path for path, content in after.items() if before.get(path) != content and not path.startswith(reviewed)} == set()
+    assert {
+        path for path, content in after.items() if before.get(path) != content and not path.startswith(reviewed)
+    } == set()
     assert {*before} <= {*after}
     assert all(re.fullmatch(r"u[0-9a-f]{24}", path.name) for path in uploads)
     refused = sum(status is None or status >= 400 for _, status in statuses)

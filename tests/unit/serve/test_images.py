@@ -16,7 +16,7 @@ from endotransfer.data.classes import Classes
 from endotransfer.data.masks import read_mask
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.predict.predictor import load
-from endotransfer.serve import pictures, predictions
+from endotransfer.serve import memory, pictures
 from endotransfer.serve.catalogue import Catalogue, Entry, in_order
 from endotransfer.serve.predictions import HALF, disagreement, encode, labels_of, load_models, overlap
 from endotransfer.serve.survey import Survey
@@ -159,9 +159,7 @@ def test_an_image_that_cannot_be_read_is_told_and_the_others_go_on(
 
 
 def test_a_large_image_is_shown_smaller(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (pictures, predictions):
-        monkeypatch.setattr(module, "SHOWN_SIDE", 20)
-    monkeypatch.setattr("endotransfer.serve.service.SHOWN_SIDE", 20)
+    monkeypatch.setattr(pictures, "SHOWN_SIDE", 20)
     image = next(iter(ids(client).values()))
     details = client.get(f"/api/images/{image}").json()
     assert (details["size"], details["shown"]) == ([32, 32], [20, 20])
@@ -175,10 +173,24 @@ def test_thumbnails_and_superpixels(client: TestClient, monkeypatch: pytest.Monk
     assert max(pixels(client.get(f"/api/images/{image}/thumbnail").content).shape[:2]) <= 112
     numbers = pixels(client.get(f"/api/images/{image}/superpixels").content).astype(int) @ [1, 256, 65536]
     assert numbers.shape == (32, 32)
-    assert client.get(f"/api/images/{image}/superpixels").content == client.get(f"/api/images/{image}/superpixels").content
+    assert (
+        client.get(f"/api/images/{image}/superpixels").content == client.get(f"/api/images/{image}/superpixels").content
+    )
     assert client.get(f"/api/images/{image}/other").status_code == 404
     assert client.get(f"/api/images/{image}/map/2").status_code == 404
     assert client.get("/api/images/unknown").status_code == 404
+
+
+def test_memory_is_given_back_where_the_system_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.give_back()
+
+    def no_library(_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr("ctypes.CDLL", no_library)
+    monkeypatch.setattr(memory, "_trim", memory._find_trim())
+    assert memory._trim is None
+    memory.give_back()
 
 
 @given(st.integers(1, 9000), st.integers(1, 9000))
@@ -189,7 +201,9 @@ def test_a_shrunken_side_is_never_nothing(height: int, width: int) -> None:
 
 
 def test_one_run_or_two_of_the_same_classes(
-    runs: list[Path], make_experiment, tmp_path: Path  # type: ignore[no-untyped-def]
+    runs: list[Path],
+    make_experiment,
+    tmp_path: Path,  # type: ignore[no-untyped-def]
 ) -> None:
     from endotransfer.engine.run import train
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from endotransfer.batch import IGNORE
 from endotransfer.data.reviewed import read_review, read_reviewed_mask
-from endotransfer.serve import pictures, predictions
+from endotransfer.serve import pictures
 from endotransfer.serve.predictions import labels_of
 from tests.unit.serve.conftest import MakeClient, ids, pixels, png, saved
 
@@ -117,7 +117,9 @@ def test_a_decision_that_is_none_is_refused(client: TestClient, folder: Path, as
     assert not (folder / "reviewed").exists()
 
 
-def test_a_model_that_is_not_shown_cannot_have_drawn_it(make_client: MakeClient, runs: list[Path], folder: Path) -> None:
+def test_a_model_that_is_not_shown_cannot_have_drawn_it(
+    make_client: MakeClient, runs: list[Path], folder: Path
+) -> None:
     client = make_client(runs[:1], folder)
     image = next(iter(ids(client).values()))
     assert send(client, image, png(np.zeros((32, 32))), model=1).status_code == 422
@@ -167,8 +169,7 @@ def test_a_damaged_review_counts_as_none_and_can_be_replaced(client: TestClient,
 def test_the_mask_of_a_large_image_is_brought_to_its_own_size(
     client: TestClient, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (pictures, predictions):
-        monkeypatch.setattr(module, "SHOWN_SIDE", 16)
+    monkeypatch.setattr(pictures, "SHOWN_SIDE", 16)
     name, image = next(iter(ids(client).items()))
     mask = np.zeros((16, 16), np.uint8)
     mask[:8] = 1

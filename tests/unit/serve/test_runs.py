@@ -34,7 +34,9 @@ def test_pseudo_labels_are_shown_by_image_and_epoch(client: TestClient, runs: li
         assert image["picture"] is not None  # the folder holds it, so that the labels can lie on it
 
 
-@pytest.mark.parametrize("path", ["0/propagation/99/1", "0/propagation/0/99", "5/propagation/0/1", "-1/propagation/0/1"])
+@pytest.mark.parametrize(
+    "path", ["0/propagation/99/1", "0/propagation/0/99", "5/propagation/0/1", "-1/propagation/0/1"]
+)
 def test_what_was_not_kept_is_not_there(client: TestClient, path: str) -> None:
     assert client.get(f"/api/runs/{path}").status_code == 404
 

@@ -1,6 +1,7 @@
 """Who is let in, how much may be sent, and what an answer gives away."""
 
 import asyncio
+from http.cookies import CookieError
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,9 @@ def test_the_policy_allows_no_inline_script_and_no_other_site(client: TestClient
     assert "default-src 'none'" in policy
 
 
-def test_only_this_machine_may_ask(make_client: MakeClient, runs: list[Path]) -> None:
-    stranger = make_client(runs[:1], address="192.0.2.7")
+@pytest.mark.parametrize("address", ["192.0.2.7", "2001:db8::1", "no address"])
+def test_only_this_machine_may_ask(make_client: MakeClient, runs: list[Path], address: str) -> None:
+    stranger = make_client(runs[:1], address=address)
     assert stranger.get("/api/about").status_code == 403
     assert stranger.get("/").status_code == 403
     assert stranger.get("/health").json() == {"status": "ok"}
@@ -71,6 +73,17 @@ def test_a_token_is_needed_and_becomes_a_cookie(make_client: MakeClient, runs: l
     assert client.get("/api/about").status_code == 200
 
 
+def test_a_cookie_that_cannot_be_read_is_none(
+    make_client: MakeClient, runs: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: str) -> None:
+        raise CookieError("control characters")
+
+    monkeypatch.setattr(security, "SimpleCookie", fail)  # which headers do so differs from Python to Python
+    client = make_client(runs[:1], token=TOKEN)
+    assert client.get("/api/about", headers={"Cookie": "a=b"}).status_code == 401
+
+
 def test_a_body_that_says_it_is_too_large_is_not_read(client: TestClient) -> None:
     answer = client.post("/api/uploads", headers={"Content-Length": str(MAX_BODY + 1)}, content=b"")
     assert (answer.status_code, answer.json()["code"]) == (413, "too-large")
@@ -107,6 +120,16 @@ async def _ask(receive: Any, app: Any = None) -> list[dict[str, Any]]:
     }  # fmt: skip
     await Guard(app or read_all)(scope, receive, send)
     return sent
+
+
+def test_a_body_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "WHOLE_BODY_SECONDS", 0.2)
+
+    async def drip() -> Any:
+        await asyncio.sleep(0.02)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    assert asyncio.run(_ask(drip))[0]["status"] == 408
 
 
 def test_a_body_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ export function chart(title, lines, { axis = "step", unit = null } = {}) {
   const spell = (value) => (unit === "share" ? `${(100 * value).toFixed(value && value < 0.1 ? 1 : 0)} %` : short(value));
 
   const svg = draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": spoken(title, lines, spell) });
-  for (const value of ticks(y0, y1, 4)) {
+  for (const value of ticks(y0, y1, 5)) {
     svg.append(draw("line", { class: "grid", x1: EDGE.left, x2: WIDTH - EDGE.right, y1: toY(value), y2: toY(value) }));
     svg.append(draw("text", { class: "tick", x: EDGE.left - 6, y: toY(value) + 3.5, "text-anchor": "end" }, spell(value)));
   }

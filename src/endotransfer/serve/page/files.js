@@ -35,6 +35,10 @@ async function addVideo(file) {
   const video = Object.assign(document.createElement("video"), { muted: true, preload: "auto", src: URL.createObjectURL(file) });
   try {
     await once(video, "loadeddata", `${file.name} cannot be played by this browser.`);
+    if (video.duration === Infinity) { // a recording that never wrote its length: going beyond its end tells it
+      video.currentTime = 1e7;
+      await once(video, "seeked", `${file.name} cannot be read to its end.`);
+    }
     if (!(video.duration <= LONGEST)) throw new Error(`${file.name} is longer than ${LONGEST / 60} minutes; cut it, or use endotransfer predict.`);
     const count = Math.min(FRAMES, Math.max(1, Math.ceil(video.duration * 4)));
     let first = null;

@@ -94,7 +94,8 @@ function showFigures() {
   const names = new Map(sides(image));
   const rows = [];
   if (shown.length > 1) rows.push(["", ...shown.map((side) => names.get(side))]);
-  rows.push(["Lesion area", ...shown.map((side) => percent(area(labelsOf(image, side))))]);
+  const { classes } = state.about;
+  rows.push([classes.length === 2 ? "Lesion area" : `Area, all but ${classes[0]}`, ...shown.map((side) => percent(area(labelsOf(image, side))))]);
   if (image.truth) addOverlaps(rows, image, shown);
   if (shown.some((side) => modelOf(side) !== null)) {
     rows.push(["Doubt", ...shown.map((side) => percent(image.models[modelOf(side)]?.doubt))]);

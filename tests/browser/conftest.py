@@ -1,0 +1,73 @@
+"""One Chromium for the browser tests (the machine's own, or the one that Playwright fetched), and a viewer to visit."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from endotransfer.data.phantom import write_phantom
+from tests.conftest import MakeExperiment
+from tests.served import Server, serving, train_two
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+OURS = "willReadFrequently"  # a hint that the browser gives to the test, which reads the canvas
+
+
+@pytest.fixture(scope="module")  # no longer: while it lives, no other test of this process may run an event loop
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    named = os.environ.get("ENDOTRANSFER_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    with playwright.sync_playwright() as tools:
+        found = named or tools.chromium.executable_path
+        if not Path(found).exists():
+            pytest.skip("no chromium here; `make install` with a network fetches one, or set ENDOTRANSFER_CHROMIUM")
+        chromium = tools.chromium.launch(executable_path=found, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("looked-at")
+    write_phantom(root, 6, seed=2, size=96, processes=1)
+    return root / "capsule"
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, make_experiment: MakeExperiment, images: Path) -> Iterator[Server]:
+    root = tmp_path_factory.mktemp("viewer")
+    with serving(train_two(root, make_experiment), images, root / "home") as started:
+        yield started
+
+
+@pytest.fixture
+def visit(browser: Any, server: Server, images: Path) -> Iterator[Callable[..., Any]]:
+    """`visit(width=..., scheme=...)`: a page that is ready.  Afterwards: nothing was said, nobody else was asked."""
+    contexts, said, asked = [], list[str](), list[str]()
+
+    def open_page(width: int = 1280, scheme: str = "light", path: str = "") -> Any:
+        context = browser.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, has_touch=width < 500
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(server.address + path)
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    open_page.expected = []  # type: ignore[attr-defined]
+    yield open_page
+    for context in contexts:
+        context.close()
+    shutil.rmtree(images / "reviewed", ignore_errors=True)
+    assert [text for text in said if OURS not in text] == open_page.expected  # type: ignore[attr-defined]
+    assert [url for url in asked if not url.startswith((server.address, "blob:", "data:"))] == []

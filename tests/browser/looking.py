@@ -1,0 +1,60 @@
+"""What the browser tests of the viewer share: looks at the canvas, waiting for an image, a stroke of the brush."""
+
+from typing import Any
+
+# What the canvas shows now is kept in the page; only comparisons travel.
+LOOK = """() => {
+  const canvas = document.getElementById("canvas");
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  window.looks = [...(window.looks ?? []), new Uint32Array(data.buffer)];
+  return window.looks.length - 1;
+}"""
+DIFFER = """([one, other]) => {
+  const [a, b] = [window.looks[one], window.looks[other]];
+  return a.length === b.length ? a.reduce((sum, value, i) => sum + (value !== b[i]), 0) : 1e9;
+}"""
+
+
+class Look:
+    """What the canvas shows at this moment; `-` counts the pixels that differ."""
+
+    def __init__(self, page: Any) -> None:
+        page.wait_for_timeout(80)
+        self.page, self.place = page, page.evaluate(LOOK)
+
+    def __sub__(self, other: "Look") -> int:
+        return int(self.page.evaluate(DIFFER, [self.place, other.place]))
+
+
+def settled(page: Any, name: str) -> None:
+    """Wait until the image called `name` is open and drawn."""
+    page.wait_for_function("name => document.getElementById('canvas').ariaLabel.startsWith(name)", arg=name)
+    page.wait_for_function("() => document.getElementById('busy').hidden")
+    page.wait_for_timeout(80)
+
+
+def title(page: Any) -> str:
+    return page.inner_text("#title").split()[0]
+
+
+def marked_image(page: Any) -> str:
+    """Open the image with the largest lesion and make sure that a mask is drawn; returns its name."""
+    page.wait_for_function("() => document.getElementById('survey').hidden")
+    page.select_option("#order", "area")
+    page.wait_for_timeout(300)
+    first = page.locator("#strip button").first
+    name = first.locator("b").inner_text()
+    first.click()
+    settled(page, name)
+    return name
+
+
+def paint(page: Any, tool: str = "Brush") -> None:
+    page.click(f"#tools label:has-text('{tool}')")
+    box = page.locator("#canvas").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x - 60, y)
+    page.mouse.down()
+    page.mouse.move(x + 60, y, steps=6)
+    page.mouse.up()
+    page.wait_for_timeout(100)

@@ -1,0 +1,102 @@
+"""The review loop in a real browser: what a person decides and draws is looked for on disk."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from endotransfer.data.reviewed import read_review, read_reviewed_mask
+from tests.browser.looking import Look, marked_image, paint, settled
+
+
+def test_a_correction_is_found_on_disk(visit: Callable[..., Any], images: Path) -> None:
+    page = visit()
+    name = marked_image(page)
+    masks = {path.name: path.read_bytes() for path in (images / "masks").iterdir()}
+    page.click("#tools label:has-text('Brush')")
+    page.click("#blank")
+    paint(page)
+    drawn = Look(page)
+    page.keyboard.press("s")
+    assert "enter your name" in page.inner_text("#messages")
+    page.fill("#who", "Ada Lovelace")
+    page.uncheck("#advance")
+    page.click("#save")
+    page.wait_for_selector("#verdict:has-text('Corrected by Ada Lovelace')")
+    review, mask = read_review(images, name), read_reviewed_mask(images, name, 2)
+    assert review is not None and mask is not None
+    assert (review.decision, review.who, review.model) == ("corrected", "Ada Lovelace", None)
+    assert mask.shape == (96, 96)
+    assert set(np.unique(mask)) == {0, 1}
+    assert mask[48, 48] == 1  # the stroke went through the middle,
+    assert mask[48].sum() > mask[:, 48].sum()  # from left to right
+    assert not mask[:20].any()
+    assert {path.name: path.read_bytes() for path in (images / "masks").iterdir()} == masks
+    page.select_option("#left", "reviewed")
+    page.mouse.move(1, 1)
+    assert Look(page) - drawn < 3000  # what was drawn is what is kept, but for the brush's ring
+
+
+def test_erasing_regions_undo_and_unsure(visit: Callable[..., Any], images: Path) -> None:
+    page = visit()
+    name = marked_image(page)
+    page.fill("#who", "Ada")
+    page.uncheck("#advance")
+    page.locator("#threshold").fill("0.02")
+    before = Look(page)
+    paint(page, "Erase")
+    erased = Look(page)
+    assert erased - before > 100
+    page.keyboard.press("z")
+    page.mouse.move(1, 1)
+    page.select_option("#paint", "255")
+    paint(page, "Region")
+    page.wait_for_timeout(500)
+    page.keyboard.press("s")
+    page.wait_for_selector("#verdict:has-text('Corrected')")
+    mask, review = read_reviewed_mask(images, name, 2), read_review(images, name)
+    assert mask is not None and review is not None
+    assert review.model == "robust"
+    assert 10 < (mask == 255).sum() < 96 * 96 / 4  # one super-pixel
+
+
+def test_accept_reject_and_take_back(visit: Callable[..., Any], images: Path) -> None:
+    page = visit()
+    page.fill("#who", "Grace")
+    page.locator("#who").blur()
+    names = page.locator("#strip b").all_inner_texts()
+    page.keyboard.press("a")
+    settled(page, names[1])
+    page.keyboard.press("r")
+    settled(page, names[2])
+    decisions = [review.decision for name in names[:2] if (review := read_review(images, name))]
+    assert decisions == ["accepted", "rejected"]
+    assert page.locator("#strip i:visible").all_inner_texts() == ["✓", "✕"]
+    page.select_option("#filter", "open")
+    assert page.locator("#strip b").all_inner_texts() == names[2:]
+    page.select_option("#filter", "all")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector("#verdict:has-text('Rejected by Grace')")
+    page.click("#verdict button")
+    page.wait_for_selector("#verdict:has-text('Not reviewed')")
+    assert read_review(images, names[1]) is None
+
+
+def test_a_random_sample_gives_an_iou_with_an_interval(visit: Callable[..., Any], images: Path) -> None:
+    page = visit()
+    page.fill("#who", "Grace")
+    page.click("#sample summary")
+    page.fill("#count", "3")
+    page.click("#draw")
+    page.wait_for_selector("#drawn:visible")
+    assert (images / "reviewed" / "sample.yaml").exists()
+    drawn = page.locator("#strip b").all_inner_texts()
+    assert 1 <= len(drawn) <= 3
+    for number, name in enumerate(drawn):
+        settled(page, name)
+        page.locator("#threshold").fill("0.02")
+        page.locator("#threshold").blur()
+        page.keyboard.press("a")
+        page.wait_for_selector(f"#sample-note:has-text('{number + 1} of {len(drawn)}')")
+    assert "%" in page.inner_text("#estimate") or "No lesion" in page.inner_text("#estimate")
