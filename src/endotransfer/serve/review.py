@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,8 @@ from endotransfer.errors import DataError
 from endotransfer.serve.answers import Refusal
 from endotransfer.serve.catalogue import Entry
 from endotransfer.serve.pictures import resize_labels
+
+_one_at_a_time = threading.Lock()  # of two decisions about one image the second must see the first
 
 
 class Asked(BaseModel):
@@ -43,17 +46,19 @@ def save(
     sizes: dict[str, Any], classes: int, models: Sequence[str],
 ) -> Review:  # fmt: skip
     """Write the decision, unless somebody else decided meanwhile.  `content`: the mask as PNG, at the size shown."""
-    known = known_review(folder, entry.name)
-    if (known.when if known else None) != asked.replaces:
-        raise Refusal(409, "changed", "somebody else has reviewed this image meanwhile; open it again.")
     mask = read_sent_mask(content, tuple(sizes["shown"]), classes)
     if asked.decision == "rejected":
         mask = np.full_like(mask, IGNORE)  # wrong somewhere: no pixel of it is a label
     if asked.model is not None and asked.model >= len(models):
         raise Refusal(422, "invalid", "there is no such model.")
     model = None if asked.model is None else models[asked.model]
-    review = Review(asked.decision, asked.who, datetime.now(UTC).isoformat(timespec="microseconds"), model, __version__)
-    write_review(folder, entry.name, review, resize_labels(mask, sizes["size"]))
+    with _one_at_a_time:
+        known = known_review(folder, entry.name)
+        if (known.when if known else None) != asked.replaces:
+            raise Refusal(409, "changed", "somebody else has reviewed this image meanwhile; open it again.")
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        review = Review(asked.decision, asked.who, now, model, __version__)
+        write_review(folder, entry.name, review, resize_labels(mask, sizes["size"]))
     return review
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,14 @@ def test_a_second_decision_needs_to_know_of_the_first(client: TestClient, folder
     assert read_review(folder, name).who == "Ada"  # type: ignore[union-attr]
     assert send(client, image, mask, who="Grace", replaces=first["when"]).status_code == 200
     assert read_review(folder, name).who == "Grace"  # type: ignore[union-attr]
+
+
+def test_of_two_decisions_at_the_same_moment_one_is_told(client: TestClient, folder: Path) -> None:
+    image = next(iter(ids(client).values()))
+    mask = png(own_mask(client, image))
+    with ThreadPoolExecutor(6) as people:
+        answers = list(people.map(lambda who: send(client, image, mask, who=who).status_code, "abcdef"))
+    assert sorted(answers) == [200, 409, 409, 409, 409, 409]
 
 
 def test_a_decision_can_be_taken_back(client: TestClient, folder: Path) -> None:
