@@ -52,9 +52,7 @@ class Batch:
 
     source: SourceBatch | None = None
     target: TargetBatch | None = None
-    reviewed: SourceBatch | None = (
-        None  # target images with masks that a person confirmed: the engine's
-    )
+    reviewed: SourceBatch | None = None  # target images with masks that a person confirmed: the engine's
 
 
 @dataclass
