@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,27 @@ def exact(make_experiment: Any, world: str, name: str, preset: str, devices: int
 
 @pytest.fixture(scope="module")
 def in_two_processes(make_experiment: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every case trained by one pair of processes: starting them costs more than training."""
-    folder = tmp_path_factory.mktemp("two")
+    """Every case trained by one pair of processes: starting them costs more than training.
+
+    Tests that run side by side share it: the first to come trains, the others wait.
+    """
+    root = tmp_path_factory.getbasetemp()
+    folder = (root.parent if os.environ.get("PYTEST_XDIST_WORKER") else root) / "two-processes"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        _wait_for(folder / "ended")
+    else:
+        (folder / "part").mkdir()
+        try:
+            _train_all(make_experiment, folder / "part")
+        finally:
+            (folder / "ended").touch()
+    assert (folder / "part" / "whole").exists()
+    return folder / "part"
+
+
+def _train_all(make_experiment: Any, folder: Path) -> None:
     for case in CASES:
         (folder / f"{'-'.join(case)}.yaml").write_text(as_yaml(exact(make_experiment, *case, devices=2)))
     with socket.socket() as one:
@@ -45,7 +65,14 @@ def in_two_processes(make_experiment: Any, tmp_path_factory: pytest.TempPathFact
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run([*command, WORKER, folder], capture_output=True, text=True, timeout=1500, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
-    return folder
+    (folder / "whole").touch()
+
+
+def _wait_for(path: Path, seconds: float = 1500) -> None:
+    until = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < until, "the process that trains for all did not end"
+        time.sleep(0.5)
 
 
 @pytest.mark.slow
