@@ -15,7 +15,7 @@ import pytest
 from endotransfer.config import Experiment
 from endotransfer.engine import run as engine
 from endotransfer.engine.checkpoint import load_latest
-from endotransfer.experiment_file import as_yaml
+from endotransfer.experiment_file import as_yaml, read_experiment
 from endotransfer.methods import METHODS
 
 # Every preset with tags; without them the presets of a method differ by nothing that processes could disagree on.
@@ -26,10 +26,12 @@ CASES += [("untagged", name, next(iter(method.presets))) for name, method in EQU
 WORKER = Path(__file__).with_name("train_all.py")
 
 
-def exact(make_experiment: Any, world: str, name: str, preset: str, devices: int = 1) -> Experiment:
+def exact(
+    make_experiment: Any, world: str, name: str, preset: str, devices: int = 1, data: Path | None = None
+) -> Experiment:
     settings = {"optimiser": "sgd", "lr": 1e-3, "precision": "64", "epochs": 4, "steps_per_epoch": 5}
     settings["checkpoint_every"] = 12  # in mid-epoch, for a run to be taken up from
-    experiment = make_experiment(world, name, preset, devices=devices, **settings)
+    experiment = make_experiment(world, name, preset, data=data, devices=devices, **settings)
     return experiment.model_copy(update={"model": experiment.model.model_copy(update={"dropout": 0.0})})
 
 
@@ -102,7 +104,8 @@ def test_what_two_processes_began_one_can_finish(
     shutil.copytree(in_two_processes / f"tagged-{name}-{preset}", run)
     shutil.rmtree(run / "checkpoints" / "step-00000020")  # as if both had been stopped after step 12 of 20
     (run / "results.json").unlink()
-    experiment = exact(make_experiment, "tagged", name, preset)
+    begun_with = read_experiment(run / "config.yaml").data.source[0].path.parent  # another worker's world, maybe
+    experiment = exact(make_experiment, "tagged", name, preset, data=begun_with)
     engine.train(experiment, run, resume=True)
     engine.train(experiment, tmp_path / "one")
     one, other = (load_latest(folder / "checkpoints")[0].tensors["weights"] for folder in (tmp_path / "one", run))
