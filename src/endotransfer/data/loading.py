@@ -42,11 +42,20 @@ def results(loader: "DataLoader[Any]") -> Iterator[Any]:
             if isinstance(item, Failure):
                 raise item.kind(item.text)
             yield item
-    except RuntimeError as reason:
-        if "DataLoader worker" not in str(reason):
+    except (RuntimeError, OSError, EOFError) as reason:  # the last two: it died while it was handing a batch over
+        if not _lost_a_process(loader):
             raise
         fix = "free some memory, or set training.workers=0"
         raise DataError(f"a process that loads images was killed, mostly for want of memory; {fix}.") from reason
+
+
+def _lost_a_process(loader: "DataLoader[Any]") -> bool:
+    """Whether a process of `loader` has died; one that is about to gets a moment."""
+    for process in getattr(loader._iterator, "_workers", ()):
+        process.join(0.5)
+        if not process.is_alive():
+            return True
+    return False
 
 
 def make_loader(dataset: Dataset[Any], plan: Iterable[Any], workers: int) -> "DataLoader[Any]":

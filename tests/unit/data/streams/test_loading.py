@@ -69,6 +69,29 @@ def test_a_killed_worker_is_said_plainly(make_feed: MakeFeed) -> None:
         signal.signal(signal.SIGCHLD, handler)
 
 
+@pytest.mark.parametrize("reason", [EOFError(), ConnectionResetError()], ids=["end of file", "reset"])
+@pytest.mark.parametrize("dies", [True, False], ids=["dead", "alive"])
+def test_a_broken_line_to_a_worker_is_its_death_only_where_it_died(
+    make_feed: MakeFeed, monkeypatch: pytest.MonkeyPatch, reason: Exception, dies: bool
+) -> None:
+    feed = make_feed(workers=1)
+    batches = feed.batches(0, 5000)
+    next(batches)
+
+    def fails(*args: object, **kwargs: object) -> None:
+        raise reason
+
+    monkeypatch.setattr(feed._loader._iterator._data_queue, "get", fails)
+    handler = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        if dies:
+            os.kill(worker_pids(feed)[0], signal.SIGKILL)
+        with pytest.raises(DataError if dies else type(reason), match="was killed" if dies else None):
+            next(batches)
+    finally:
+        signal.signal(signal.SIGCHLD, handler)
+
+
 def test_a_programmer_s_error_stays_what_it_is() -> None:
     class Broken(torch.utils.data.Dataset[int]):
         def __getitem__(self, index: int) -> int:
