@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import timm
 import torch
+from safetensors.torch import save_file
 
 from endotransfer.config import Experiment
 from endotransfer.data.phantom import write_phantom
@@ -33,12 +35,25 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: root / name for name in WORLDS}
 
 
+@pytest.fixture(scope="session")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Weights for the tiny backbone in a file, as a user has them: some parts ask for features that were learnt."""
+    torch.manual_seed(0)
+    net = timm.create_model("test_resnet", features_only=True, output_stride=8)
+    path = tmp_path_factory.mktemp("weights") / "test_resnet.safetensors"
+    save_file(net.state_dict(), path)
+    return path
+
+
 MakeExperiment = Callable[..., Experiment]
 
 
 @pytest.fixture(scope="session")
-def make_experiment(worlds: dict[str, Path]) -> MakeExperiment:
-    """`make_experiment("tagged", "semantic_transfer", "paper", lr=...)`: a few steps of a tiny network."""
+def make_experiment(worlds: dict[str, Path], taught: Path) -> MakeExperiment:
+    """`make_experiment("tagged", "semantic_transfer", "paper", lr=...)`: a few steps of a tiny network.
+
+    The tagged world starts from weights in a file, the other from scratch.
+    """
 
     def make(
         world: str, method: str, preset: str | None = None, *, data: Path | None = None, **training: Any
@@ -57,6 +72,7 @@ def make_experiment(worlds: dict[str, Path]) -> MakeExperiment:
                 },
                 "model": {
                     "backbone": "test_resnet", "pretrained": False, "norm": norm, "multi_grid": None,
+                    "weights": str(taught) if world == "tagged" else None,
                     "aspp_rates": [1, 2, 3], "aspp_channels": 16, "dropout": 0.1,
                 },
                 "method": {"name": method} | ({"preset": preset} if preset else {}),

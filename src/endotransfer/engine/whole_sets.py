@@ -83,7 +83,7 @@ class WholeSets:
         self, pass_set: PassSet | DevicePassSet, step: int, save: Callable[[], None], *, resumed: bool
     ) -> LogitShelf:
         images = pass_set.images
-        needed = logit_bytes(len(images), self.method.world.classes, images.size)
+        needed = logit_bytes(len(images), self.method.kept_channels(), images.size)
         if needed <= self.large:
             return LogitShelf()
         folder = self.maps.folder / f".logits-{step}-{self.fabric.global_rank}-of-{world_size()}"

@@ -142,6 +142,10 @@ class Method(nn.Module):
         """Work over the whole target set before an epoch; returns figures for the log."""
         return {}
 
+    def kept_channels(self) -> int:
+        """How many numbers `target_pass` keeps of every 8 x 8 pixels, so that its need of disk is known beforehand."""
+        return self.world.classes
+
     def wants_superpixels(self) -> bool:
         """Whether `target_pass` will ask for super-pixels, so that they are computed in parallel beforehand."""
         return False

@@ -2,8 +2,9 @@
 ICCV 2019.  Pseudo-labels (Algorithms 1 and 2), centroid alignment (Algorithm 3, Eq. 7), adversarial learning (Eq. 6).
 
 Faithful (`paper`): the text to the letter wherever it can be executed; docs/paper-to-code.md lists each deviation.
-Beyond it (`robust`, the default): the target's tags veto and supervise, a mean teacher labels and predicts, centroids
-are means over the pixels of their class, and every term keeps to the scale of the others.
+Beyond it (`robust`, the default): the target's tags say which images have no lesion and, with local evidence, where in
+the others it is (transfer/evidence.py); a mean teacher labels and predicts, centroids are means over the pixels of
+their class, and every term keeps to the scale of the others.
 """
 
 from typing import Any, ClassVar, Literal
@@ -11,16 +12,18 @@ from typing import Any, ClassVar, Literal
 import torch
 from pydantic import Field
 from torch import Tensor, nn
-from torch.optim import Adam, Optimizer
+from torch.optim import Adam, AdamW, Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
 from endotransfer.config import Strict
 from endotransfer.methods.base import Memo, Method, Stage
 from endotransfer.methods.terms import source_terms, target_tag_term
 from endotransfer.models.discriminator import Discriminator
+from endotransfer.models.local_view import LocalHead, LocalView
 from endotransfer.models.segmenter import Segmenter
 from endotransfer.transfer.adversarial import critic_loss, fooling_loss
 from endotransfer.transfer.centroids import Centroids, alignment, class_sums, labels_at
+from endotransfer.transfer.evidence import Evidence, source_evidence, target_evidence
 from endotransfer.transfer.labelling import TargetSet, label_target_set
 from endotransfer.transfer.losses import segmentation
 from endotransfer.transfer.portion import portion
@@ -53,6 +56,12 @@ class SemanticTransferConfig(Strict):
     # Eq. 6
     critic_lr: float = Field(1e-4, gt=0)
     # Beyond the paper
+    lesion_rule: Literal["set", "image", "evidence"] = "set"  # images tagged lesion: by the set's thresholds, one by
+    # one by the segmenter's own ranking, or one by one with local evidence (transfer/evidence.py)
+    image_portion: tuple[float, float] = (0.5, 0.9)  # of both sides of such an image, in the first and last pass
+    handover: float = Field(0.5, ge=0, le=1)  # how far the segmenter has replaced local evidence in the end
+    evidence_epochs: int = Field(10, ge=1)  # before all others, and beside their number
+    evidence_lr: float = Field(0.01, gt=0)
     tag_rule: Literal["none", "veto", "fill_normal"] = "none"
     tag_weight: float = Field(0.0, ge=0)
     teacher_momentum: float | None = Field(None, ge=0, lt=1)  # None: no teacher
@@ -61,7 +70,7 @@ class SemanticTransferConfig(Strict):
 class SemanticTransfer(Method):
     name = "semantic_transfer"
     summary = "the paper: class-balanced super-pixel pseudo-labels, centroid alignment, adversarial output (Ours)"
-    phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",), "critic": ("critic",)}
+    phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",), "critic": ("critic",), "local": ("local",)}
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         # PAPER: eta 0.3 is 300 times the weight that LtA found to work; mu 10 on a summed history drowns all else.
         "robust": {
@@ -70,8 +79,8 @@ class SemanticTransfer(Method):
             "voting": "synchronous",
             "centroid_average": "class_pixels",
             "centroid_history": "moving_average",
+            "lesion_rule": "evidence",
             "tag_rule": "fill_normal",
-            "tag_weight": 0.5,
             "teacher_momentum": 0.99,
         },
         "paper": {},
@@ -94,6 +103,8 @@ class SemanticTransfer(Method):
     source_centroids: Centroids
     target_centroids: Centroids
     teacher: MeanTeacher
+    view: LocalView
+    local: LocalHead
 
     def networks(self) -> dict[str, nn.Module]:
         networks = super().networks()
@@ -109,30 +120,65 @@ class SemanticTransfer(Method):
                 )  # fmt: skip
         if config.teacher_momentum is not None:
             networks["teacher"] = MeanTeacher(segmenter, config.teacher_momentum)
+        if self.uses_evidence:
+            view = LocalView(self.world.model, trained=self.world.trained)
+            networks |= {"view": view, "local": LocalHead(view.channels)}
         return networks
+
+    @property
+    def uses_evidence(self) -> bool:
+        """Local features that nobody has trained are no witness: without pretrained weights the segmenter is alone."""
+        config, model = self.config, self.world.model
+        taught = model.pretrained or model.weights is not None
+        return config.lesion_rule == "evidence" and config.pseudo_labels and self.world.tags and taught
 
     def stages(self) -> list[Stage]:
         config = self.config
         warmup = min(config.warmup_epochs, self.world.epochs - 1)
         phases = ("net", "critic") if config.eta else ("net",)
         transfer = Stage("transfer", self.world.epochs - warmup, phases, target_pass=config.pseudo_labels)
-        return [Stage("warm-up", warmup, target=False), transfer] if warmup else [transfer]
+        stages = [Stage("warm-up", warmup, target=False), transfer] if warmup else [transfer]
+        if not self.uses_evidence:
+            return stages
+        # A linear layer on features that stay what they are: its steps cost a fraction of the segmenter's.
+        return [Stage("evidence", config.evidence_epochs, ("local",), own_schedule=True), *stages]
 
     def optimiser(self, phase: str) -> Optimizer | None:
-        if phase != "critic":
-            return None
-        return Adam(self.critic.parameters(), lr=self.config.critic_lr, betas=(0.9, 0.99))
+        if phase == "critic":
+            return Adam(self.critic.parameters(), lr=self.config.critic_lr, betas=(0.9, 0.99))
+        if phase == "local":
+            return AdamW(self.local.parameters(), lr=self.config.evidence_lr)
+        return None
 
     def target_pass(self, target: TargetSet) -> dict[str, float]:
         """Algorithms 1 and 2 over the target set.  PAPER: once an epoch, not in every iteration as in Algorithm 3."""
         config = self.config
         share = portion(self.progress.stage_epoch, config.portion_start, config.portion_step, config.portion_stop)
+        device, evidence = next(self.parameters()).device, self._evidence()
         summary = label_target_set(
             self._predict, target, self.world.classes, share, balanced=config.class_balance,
             voting=config.voting, iterations=config.voting_iterations, tag_rule=config.tag_rule,
-            device=next(self.parameters()).device,
+            evidence=evidence, device=device,
         )  # fmt: skip
-        return summary.figures()
+        if evidence is None or not self.uses_evidence:
+            return summary.figures()
+        self.local.trust.copy_(evidence.found)
+        return summary.figures() | {"trust": float(evidence.found), "local_limit": float(evidence.limit)}
+
+    def _evidence(self) -> Evidence | None:
+        """Both witnesses of where a tagged lesion is, or the segmenter alone, or none: the set's thresholds decide."""
+        device = next(self.parameters()).device
+        if self.config.lesion_rule == "set" or not self.world.tags:
+            return None
+        passed = self.progress.stage_epoch / max(1, self.stages()[-1].epochs - 1)
+        first, last = self.config.image_portion
+        share = first + passed * (last - first)
+        if not self.uses_evidence:
+            wholly = torch.ones((), device=device)
+            return Evidence(lambda images: images.new_zeros(len(images), 1, 1), 0, wholly, device, share)
+        trust = None if self.progress.stage_epoch == 0 else self.local.trust
+        belief = passed * self.config.handover
+        return Evidence(lambda images: self.local(self.view(images)), belief, trust, device, share)
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         if phase == "critic":
@@ -140,6 +186,8 @@ class SemanticTransfer(Method):
             return {"critic": critic_loss(*scores.split([len(memo["source"]), len(memo["target"])]))}
         source, target = batch.source, batch.target
         assert source is not None
+        if phase == "local":
+            return self._local_terms(source, target)
         if target is None:  # warm-up
             output = self.segmenter(source.images, domain="source")
             return source_terms(source, output, reduction=self.config.reduction)
@@ -156,6 +204,9 @@ class SemanticTransfer(Method):
         if self.config.mu:
             terms["centroids"] = self.config.mu * self._alignment(source, source_output, target, target_output)
         return terms
+
+    def kept_channels(self) -> int:
+        return self.world.classes + (self._evidence() is not None)
 
     def wants_superpixels(self) -> bool:
         return self.config.pseudo_labels and self.config.voting != "none"
@@ -179,6 +230,18 @@ class SemanticTransfer(Method):
         if self.config.tag_weight and target.tags is not None:
             terms["tags"] = self.config.tag_weight * tag_loss(logits, target.tags, target.stored)
         return terms
+
+    def _local_terms(self, source: SourceBatch, target: TargetBatch | None) -> dict[str, Tensor]:
+        """The linear layer of local evidence, on source masks and target tags."""
+        assert target is not None and target.tags is not None
+        masked = source.images[: len(source.masks)]
+        scores = self.local(self.view(torch.cat([masked, target.images])))
+        of_source, of_target = scores.split([len(masked), len(target.images)])
+        masks = labels_at(source.masks, scores.shape[-2:])
+        return {
+            "local_source": source_evidence(of_source, masks),
+            "local_target": target_evidence(of_target, target.tags),
+        }
 
     def _alignment(
         self, source: SourceBatch, source_output: SegOutput, target: TargetBatch, target_output: SegOutput

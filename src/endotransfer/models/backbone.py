@@ -22,7 +22,15 @@ from endotransfer.models.normalisation import apply_norm
 from endotransfer.models.stride_placement import move_stride_to_conv1, stride_placement
 from endotransfer.models.weights import load_weights
 
-__all__ = ["PLAIN_STRIDE", "Backbone", "accepts_output_stride", "backbone_of", "build_backbone", "list_backbones"]
+__all__ = [
+    "PLAIN_STRIDE",
+    "Backbone",
+    "accepts_output_stride",
+    "backbone_of",
+    "build_backbone",
+    "list_backbones",
+    "shallow_backbone",
+]
 
 PLAIN_STRIDE = 32  # no stage is dilated: the last four maps are 1/4, 1/8, 1/16 and 1/32 of the image
 
@@ -72,15 +80,17 @@ def build_backbone(
     norm: str = "frozen",
     stride_on: str = "auto",
     output_stride: int = OUTPUT_STRIDE,
+    shallow: bool = False,
     trained: bool = False,
 ) -> Backbone:
     """Build the timm model `name`; a `weights` file goes before `pretrained`, which fetches from timm's hub.
 
     `trained`: a checkpoint is about to fill the network, so that no weights are read or fetched.
+    `shallow`: nothing beyond the first map of 1/8 of the image.
     """
     require_output_stride(name)
     weights = None if trained else weights
-    net = _create(name, output_stride, fetch=pretrained and weights is None and not trained)
+    net = _create(name, output_stride, fetch=pretrained and weights is None and not trained, shallow=shallow)
     if norm == "frozen" and not (pretrained or weights or trained):
         _refuse_random_statistics(net)
     notes = [load_weights(net, weights, _classification_names(name))] if weights else []
@@ -92,6 +102,18 @@ def build_backbone(
         set_multi_grid(net, multi_grid)
     apply_norm(net, norm)
     return Backbone(net, placement, notes, folded=norm == "frozen" and fold_frozen(net))
+
+
+def shallow_backbone(model: ModelConfig, *, trained: bool = False) -> Backbone:
+    """The first stages of the backbone that an experiment asks for, up to 1/8 of the image, for use as they are.
+
+    No batch statistics move in it: those of pretrained weights are frozen, and without any it has group norm.
+    """
+    norm = "frozen" if model.pretrained or model.weights else "group"
+    return build_backbone(
+        model.backbone, pretrained=model.pretrained, weights=model.weights, norm=norm, stride_on=model.stride_on,
+        shallow=True, trained=trained,
+    )  # fmt: skip
 
 
 def backbone_of(model: ModelConfig, *, plain: bool = False, trained: bool = False) -> Backbone:
@@ -108,17 +130,29 @@ def backbone_of(model: ModelConfig, *, plain: bool = False, trained: bool = Fals
     )
 
 
-def _create(name: str, output_stride: int, fetch: bool) -> nn.Module:
+def _create(name: str, output_stride: int, fetch: bool, shallow: bool = False) -> nn.Module:
     create = partial(timm.create_model, name, features_only=True, output_stride=output_stride)
+    if shallow:
+        with torch.device("meta"):
+            reductions: list[int] = create(pretrained=False).feature_info.reduction()
+        create = partial(create, out_indices=tuple(range(reductions.index(OUTPUT_STRIDE) + 1)))
     if not fetch:
-        return create(pretrained=False)
+        return _cut_off(create(pretrained=False))
     try:
-        return create(pretrained=True)
+        return _cut_off(create(pretrained=True))
     except Exception as reason:  # no network, no such weights, weights that do not fit: many kinds of error
         raise ConfigError(
             f"model.pretrained: timm's weights of '{name}' cannot be loaded ({type(reason).__name__}); connect "
             "to the network, or name a file with `weights: file.safetensors`, or write `pretrained: false`."
         ) from reason
+
+
+def _cut_off(net: Any) -> nn.Module:
+    """Without the blocks behind the last map that is asked for; timm itself leaves them in EfficientNet's family."""
+    container, _, last = net.feature_info.module_name()[-1].partition(".")
+    if container == "blocks" and last.isdecimal() and hasattr(net, "blocks"):
+        net.blocks = net.blocks[: int(last) + 1]
+    return net  # type: ignore[no-any-return]
 
 
 def _refuse_random_statistics(net: nn.Module) -> None:

@@ -11,7 +11,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from endotransfer.models.normalisation import FrozenBatchNorm
+from endotransfer.models.wide_dilation import dilated_convolution
 
+WIDE = 16  # a dilation from which cuDNN has no fast kernel
 SETTINGS = (
     "in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "padding_mode",
 )  # fmt: skip
@@ -28,7 +30,17 @@ class FoldedConvolution(nn.Conv2d):
         scale, shift = self.norm[0].scale_and_shift()
         if self.bias is not None:
             shift = shift + scale * self.bias
-        return self._conv_forward(x, self.weight * scale.view(-1, 1, 1, 1), shift)
+        weight = self.weight * scale.view(-1, 1, 1, 1)
+        if x.is_cuda and self.is_wide:  # pragma: needs cuda
+            return dilated_convolution(x, weight, shift, self.dilation[0])
+        return self._conv_forward(x, weight, shift)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it is a 3x3 convolution that keeps the map's size under a dilation GPUs are slow at."""
+        reach = self.dilation[0]
+        same = self.dilation == self.padding == (reach, reach) and self.kernel_size == (3, 3)
+        return reach >= WIDE and same and self.stride == (1, 1) and self.groups == 1
 
 
 def fold_frozen(net: nn.Module) -> bool:

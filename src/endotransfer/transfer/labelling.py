@@ -13,10 +13,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from endotransfer.batch import PassBatch, SegOutput
+from endotransfer.batch import LESION, UNKNOWN_TAG, PassBatch, SegOutput
 from endotransfer.errors import TrainingDiverged
 from endotransfer.reduce import sum_over_processes
 from endotransfer.transfer.assignment import assign
+from endotransfer.transfer.evidence import Evidence
 from endotransfer.transfer.shelf import LogitShelf
 from endotransfer.transfer.tags import veto
 from endotransfer.transfer.thresholds import ThresholdState
@@ -81,28 +82,45 @@ def label_target_set(
     iterations: int = 1,
     min_share: float = 0.5,
     tag_rule: TagRule = "none",
+    evidence: Evidence | None = None,
     device: torch.device | str | None = None,
 ) -> LabellingSummary:
     """Give every image of `target` its map of pseudo-labels, and store it.
+
+    With `evidence`, images tagged lesion are labelled one by one instead of by the set's thresholds.
 
     The tag rule comes before the vote, so that a lesion label which the tag forbids does not spread first.
     `device` is where predictions are counted and labels assigned (all processes must use one kind).
     """
     where, shelf, done = torch.device(device or "cpu"), target.shelf, target.shelf.whole
     state = ThresholdState(classes, device=where)
-    for number in range(done):  # by a pass that was stopped
-        state.update(_at(shelf.get(number), target.size, where))
+
+    def count(kept: Tensor, batch: PassBatch) -> None:
+        state.update(_at(kept[:, :classes], target.size, where))
+        if evidence is not None:
+            evidence.hear(*_witnesses(kept.to(where).float(), classes), _tags(batch, where))
+
+    for number, batch in zip(range(done), target.without_images(), strict=False):  # by a pass that was stopped
+        count(shelf.get(number), batch)
     for number, batch in enumerate(target.after(done), done):
         kept = _keep(predict(batch.images).logits, batch)
+        if evidence is not None:
+            kept = _with_local(kept, evidence.look(batch.images), batch)
         shelf.put(number, kept)
-        state.update(_at(kept, target.size, where))
+        count(kept, batch)
     state.reduce_over_processes()
     thresholds = state.thresholds(portion, balanced)
+    if evidence is not None:
+        evidence.settle()
 
     labelled = torch.zeros(classes, dtype=torch.int64, device=thresholds.device)
     images = torch.zeros((), dtype=torch.int64, device=thresholds.device)
     for number, batch in enumerate(target.without_images()):
-        labels = assign(_at(shelf.get(number), target.size, where), thresholds)
+        logits, local = _witnesses(_at(shelf.get(number), target.size, where), classes)
+        labels = assign(logits, thresholds)
+        if evidence is not None:
+            lesion = (_tags(batch, where) == LESION).view(-1, 1, 1)
+            labels = torch.where(lesion, evidence.label(logits, local, evidence.portion), labels)
         if tag_rule != "none" and batch.tags is not None:
             labels = veto(labels, batch.tags.to(labels.device), fill_normal=tag_rule == "fill_normal")
         if voting != "none":
@@ -128,13 +146,33 @@ def _keep(logits: Tensor, batch: PassBatch) -> Tensor:
     and half precision is finest near 0.
     """
     logits = logits.detach().float()
-    kept = (logits - logits.amax(1, keepdim=True)).clamp(min=LEAST_LOGIT).half().cpu()
+    return _finite((logits - logits.amax(1, keepdim=True)).clamp(min=LEAST_LOGIT).half().cpu(), batch)
+
+
+def _finite(kept: Tensor, batch: PassBatch) -> Tensor:
     if not bool(kept.isfinite().all()):
         raise TrainingDiverged(
             f"the network predicts values that are not finite on target images {', '.join(batch.keys)}; "
             "go back to the last checkpoint and lower the learning rate."
         )
     return kept
+
+
+def _with_local(kept: Tensor, scores: Tensor, batch: PassBatch) -> Tensor:
+    """Local scores [B, h, w] behind the logits, as one channel more."""
+    sized = interpolate(scores.detach().float().unsqueeze(1), kept.shape[-2:], mode="bilinear", align_corners=False)
+    return torch.cat([kept, _finite(sized.clamp(LEAST_LOGIT, -LEAST_LOGIT).half().cpu(), batch)], dim=1)
+
+
+def _witnesses(kept: Tensor, classes: int) -> tuple[Tensor, Tensor]:
+    """Logits [B, K, h, w] and the local scores [B, h, w] behind them (nothing, where there are none)."""
+    return kept[:, :classes], kept[:, classes:].flatten(1, 2)
+
+
+def _tags(batch: PassBatch, device: torch.device) -> Tensor:
+    if batch.tags is None:
+        return torch.full((len(batch.keys),), UNKNOWN_TAG, device=device)
+    return batch.tags.to(device)
 
 
 def _at(kept: Tensor, size: tuple[int, int], device: torch.device) -> Tensor:

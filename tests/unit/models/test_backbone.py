@@ -1,13 +1,15 @@
 """The contract of a backbone, over a handful of families; what it refuses; what its state remembers."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from endotransfer.config import ModelConfig
 from endotransfer.errors import CheckpointError, ConfigError
-from endotransfer.models.backbone import PLAIN_STRIDE, Backbone, build_backbone
+from endotransfer.models.backbone import PLAIN_STRIDE, Backbone, build_backbone, shallow_backbone
 from endotransfer.models.normalisation import FrozenBatchNorm
 
 HANDFUL = [
@@ -120,3 +122,63 @@ def test_plain_and_dilated_backbones_share_their_weights() -> None:
     images = torch.rand(1, 3, 64, 64)
     shallow = [backbone.eval()(images)[:3] for backbone in (plain, dilated)]  # up to 1/8 there is no difference
     assert all(torch.equal(one, other) for one, other in zip(*shallow, strict=True))
+
+
+# -- the first stages alone -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HANDFUL)
+def test_a_shallow_backbone_is_the_first_stages_of_the_whole_one(name: str) -> None:
+    whole, shallow = build(name).eval(), build(name, shallow=True).eval()
+    shared = {key: value for key, value in whole.state_dict().items() if key in shallow.state_dict()}
+    shallow.load_state_dict(shared)
+    images = torch.rand(1, 3, 48, 64)
+    with torch.no_grad():
+        maps, all_maps = shallow(images), whole(images)
+    assert [stage.shape[2:] == (6, 8) for stage in maps] == [False] * (len(maps) - 1) + [True]
+    assert all(torch.equal(one, other) for one, other in zip(maps, all_maps[: len(maps)], strict=True))
+    assert shallow.channels == maps[-1].shape[1] and shallow.stages == whole.stages[: len(maps)]
+
+
+@pytest.mark.parametrize("name", HANDFUL)
+def test_a_shallow_backbone_holds_no_deeper_weights(name: str) -> None:
+    assert build(name, shallow=True).state_dict().keys() < build(name).state_dict().keys()
+
+
+def test_a_shallow_backbone_takes_its_part_of_the_weights(
+    tiny: Callable[..., ModelConfig], taught: Path, images: Tensor
+) -> None:
+    shallow = shallow_backbone(tiny(weights=taught, norm="batch"))
+    whole = build(weights=taught, norm="frozen")
+    with torch.no_grad():
+        assert torch.equal(shallow(images)[-1], whole(images)[len(shallow.stages) - 1])
+    norms = [layer for layer in shallow.modules() if isinstance(layer, nn.BatchNorm2d)]
+    assert norms and all(isinstance(layer, FrozenBatchNorm) for layer in norms) and shallow.folded
+
+
+@pytest.mark.parametrize("norm", ["batch", "per_domain", "group"])
+def test_a_shallow_backbone_without_weights_has_no_statistics_that_move(
+    tiny: Callable[..., ModelConfig], norm: str, images: Tensor
+) -> None:
+    shallow = shallow_backbone(tiny(norm=norm)).train()
+    before = {name: value.clone() for name, value in shallow.state_dict().items()}
+    shallow(images)
+    assert all(torch.equal(before[name], value) for name, value in shallow.state_dict().items())
+    assert any(isinstance(layer, nn.GroupNorm) for layer in shallow.modules())
+
+
+def test_a_shallow_backbone_strides_where_the_settings_say(tiny: Callable[..., ModelConfig], images: Tensor) -> None:
+    shallow = shallow_backbone(tiny(backbone="resnet26", stride_on="conv1"))
+    whole = build("resnet26", stride_on="conv1")
+    for key, value in shallow.state_dict().items():
+        value.copy_(whole.state_dict()[key])
+    for backbone in (shallow, whole):
+        nn.init.ones_(backbone.net.layer2[0].bn3.weight)
+    assert shallow.stride_on == "conv1"
+    with torch.no_grad():
+        assert torch.equal(output(shallow, images), whole.eval()(images)[len(shallow.stages) - 1])
+
+
+def test_a_shallow_backbone_about_to_be_filled_needs_no_weights(tiny: Callable[..., ModelConfig]) -> None:
+    shallow = shallow_backbone(tiny(pretrained=True, weights=Path("gone.safetensors")), trained=True)
+    assert shallow.notes == [] and any(isinstance(layer, FrozenBatchNorm) for layer in shallow.modules())

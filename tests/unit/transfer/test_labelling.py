@@ -9,6 +9,7 @@ from torch.nn.functional import interpolate
 from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG, PassBatch, SegOutput
 from endotransfer.errors import TrainingDiverged
 from endotransfer.transfer.assignment import assign
+from endotransfer.transfer.evidence import Evidence
 from endotransfer.transfer.labelling import label_target_set
 from endotransfer.transfer.shelf import LogitShelf, logit_bytes
 from endotransfer.transfer.thresholds import ThresholdState
@@ -214,3 +215,93 @@ def test_a_stopped_pass_goes_on_where_it_was(tmp_path):
 def test_what_logits_take_is_known_beforehand():
     assert logit_bytes(1, 19, (1024, 2048)) == 19 * 128 * 256 * 2  # 1.2 MB
     assert logit_bytes(2, 2, (33, 33)) == 2 * 2 * 5 * 5 * 2
+
+
+class Look:
+    """Local scores at half the images' size, a fixed function of the image; counts what it saw."""
+
+    def __init__(self):
+        self.images = 0
+
+    def __call__(self, images):
+        self.images += len(images)
+        return 20 * (interpolate(images, size=(8, 8), mode="bilinear", antialias=True)[:, 1] - 0.5)
+
+
+def expected_with_evidence(target, portion, trust=None):
+    """The set's thresholds, and over them each lesion image's own labels; every image was heard once."""
+    evidence, looked = Evidence(Look(), 0.25, trust), Look()(target.images).unsqueeze(1)
+    local = interpolate(looked, size=(4, 4), mode="bilinear", align_corners=False).half().float()  # like the logits
+    small = Network()(target.images).logits
+    evidence.hear((small - small.amax(1, keepdim=True)).half().float(), local[:, 0], target.tags)
+    evidence.settle()
+    sized = interpolate(local, size=(SIZE, SIZE), mode="bilinear", align_corners=False)[:, 0]
+    own, labels = evidence.label(expected_logits(target), sized, 0.7), expected_labels(target, portion)
+    return torch.where((target.tags == LESION).view(-1, 1, 1), own, labels), evidence
+
+
+@pytest.mark.parametrize("trust", [None, torch.tensor(0.0), torch.tensor(0.5)])
+def test_with_evidence_images_tagged_lesion_and_no_others_are_labelled_by_themselves(trust):
+    target, look, network = MemoryTargetSet(), Look(), Network()
+    evidence = Evidence(look, 0.25, trust, portion=0.7)  # its own: the set's is 0.4
+    summary = label_target_set(network, target, 3, 0.4, evidence=evidence)
+    expected, twin = expected_with_evidence(target, 0.4, trust)
+    assert torch.equal(target.maps, expected)
+    assert evidence.found == twin.found and evidence.limit == twin.limit
+    by_the_set = expected_labels(target, 0.4)
+    changed = (target.maps != by_the_set).flatten(1).any(1)
+    assert changed.tolist() == [tag == LESION for tag in TAGS]
+    assert look.images == network.images == 5
+    assert summary.labelled == torch.bincount(expected.flatten().long(), minlength=256)[:3].tolist()
+    assert sum(summary.predicted) == 5 * SIZE * SIZE
+
+
+def test_without_tags_evidence_changes_nothing():
+    target = MemoryTargetSet(tags=False)
+    label_target_set(Network(), target, 3, 0.4, evidence=Evidence(Look(), 0.25, None))
+    assert torch.equal(target.maps, expected_labels(target, 0.4))
+
+
+def test_evidence_and_the_rule_for_normal_images_go_together():
+    target = MemoryTargetSet()
+    label_target_set(
+        Network(), target, 3, 0.4, tag_rule="fill_normal", evidence=Evidence(Look(), 0.25, None, portion=0.7)
+    )
+    expected, _ = expected_with_evidence(target, 0.4)
+    assert (target.maps[[0, 4]] == NORMAL).all()
+    assert torch.equal(target.maps[1:4], expected[1:4])
+
+
+def test_a_stopped_pass_with_evidence_goes_on_to_the_same_labels(tmp_path):
+    straight, stopped = MemoryTargetSet(), MemoryTargetSet()
+    stopped.shelf = LogitShelf(tmp_path / "shelf")
+    whole, look = Evidence(Look(), 0.25, None), Look()
+    summary = label_target_set(Network(), straight, 3, 0.4, evidence=whole)
+
+    def killed(images):
+        if look.images == 4:
+            raise KeyboardInterrupt
+        return look(images)
+
+    with pytest.raises(KeyboardInterrupt):
+        label_target_set(Network(), stopped, 3, 0.4, evidence=Evidence(killed, 0.25, None))
+    assert stopped.shelf.whole == 2
+    again = Evidence(Look(), 0.25, None)
+    assert label_target_set(Network(), stopped, 3, 0.4, evidence=again) == summary
+    assert again.look.images == 1  # of five: four were on the shelf
+    assert torch.equal(straight.maps, stopped.maps)
+    assert again.found == whole.found and again.limit == whole.limit
+
+
+def test_local_scores_that_are_not_finite_are_refused():
+    evidence = Evidence(lambda images: Look()(images) * torch.nan, 0.25, None)
+    with pytest.raises(TrainingDiverged, match="not finite"):
+        label_target_set(Network(), MemoryTargetSet(), 3, 0.4, evidence=evidence)
+
+
+def test_scores_beyond_half_precision_are_kept_at_its_end():
+    target = MemoryTargetSet()
+    evidence = Evidence(lambda images: 1e9 * Look()(images), 0.25, torch.tensor(0.0))
+    label_target_set(Network(), target, 3, 0.4, evidence=evidence)
+    lesions = target.maps[target.tags == LESION]
+    assert evidence.limit == 32 and ((lesions > 0) & (lesions != IGNORE)).any() and (lesions == NORMAL).any()

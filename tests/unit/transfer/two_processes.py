@@ -4,14 +4,16 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from endotransfer.batch import IGNORE, PassBatch, SegOutput
+from endotransfer.batch import IGNORE, LESION, NORMAL, PassBatch, SegOutput
 from endotransfer.transfer.centroids import Centroids, alignment, class_sums
+from endotransfer.transfer.evidence import Evidence, source_evidence, target_evidence
 from endotransfer.transfer.labelling import label_target_set
 from endotransfer.transfer.losses import segmentation
 from endotransfer.transfer.shelf import LogitShelf
 from endotransfer.transfer.thresholds import ThresholdState
 
 SPLIT = 1  # images of the first process, of three: shares are uneven on purpose
+TAGS = torch.tensor([NORMAL, LESION, NORMAL])
 
 
 def check(rank: int, rendezvous: str) -> None:
@@ -26,14 +28,17 @@ def check(rank: int, rendezvous: str) -> None:
     mine = slice(0, SPLIT) if rank == 0 else slice(SPLIT, None)
 
     alone = [centroid_gradient(features, labels), segmentation_gradient(features, labels), thresholds(logits)]
+    alone += [evidence_gradient(features[:, 0], labels, TAGS), *heard(logits, slice(None))]
     summary_alone = label_target_set(as_output, Images(logits), 2, 0.4)
     dist.init_process_group("gloo", init_method=rendezvous, rank=rank, world_size=2)
     try:
         shared = centroid_gradient(features[mine], labels[mine]), segmentation_gradient(features[mine], labels[mine])
-        for whole, part, span in [(alone[0], shared[0], mine), (alone[1], shared[1], mine)]:
+        on_evidence = evidence_gradient(features[mine, 0], labels[mine], TAGS[mine])
+        for whole, part in [(alone[0], shared[0]), (alone[1], shared[1]), (alone[3], on_evidence)]:
             # The engine averages gradients over processes; each image is in one process only.
-            torch.testing.assert_close(part / 2, whole[span], rtol=1e-12, atol=1e-14)
+            torch.testing.assert_close(part / 2, whole[mine], rtol=1e-12, atol=1e-14)
         assert torch.equal(thresholds(logits[mine]), alone[2])
+        assert all(torch.equal(one, other) for one, other in zip(heard(logits, mine), alone[4:], strict=True))
         everything = slice(None) if rank == 0 else slice(0, 0)  # one process has no image at all
         assert label_target_set(as_output, Images(logits[everything]), 2, 0.4, device="cpu") == summary_alone
     finally:
@@ -54,6 +59,21 @@ def segmentation_gradient(logits: Tensor, labels: Tensor) -> Tensor:
     logits = logits.clone().requires_grad_()
     segmentation(logits, labels).backward()
     return logits.grad
+
+
+def evidence_gradient(scores: Tensor, masks: Tensor, tags: Tensor) -> Tensor:
+    scores = scores.clone().requires_grad_()
+    (source_evidence(scores, masks) + target_evidence(scores, tags)).backward()
+    return scores.grad
+
+
+def heard(logits: Tensor, mine: slice) -> list[Tensor]:
+    """What evidence makes of both witnesses on some of the images: its tallies, its limit and its trust."""
+    evidence = Evidence(lambda images: images, 0.0, None)
+    evidence.hear(logits[mine], logits[mine, 0], TAGS[mine])
+    evidence.settle()
+    tallies = (evidence.on_normal, evidence.lesions, evidence.normals)
+    return [*(tally.counts for tally in tallies), evidence.limit, evidence.found]
 
 
 def thresholds(logits: Tensor) -> Tensor:

@@ -1,0 +1,170 @@
+"""Beyond the paper: where in an image that is tagged lesion the lesion is.
+
+Algorithm 1 sets one threshold for the whole target set, and a network that has learnt the tags paints whole images.
+Here every image tagged lesion is split by itself: both classes are in it, and the surest part of each side is labelled.
+What ranks its pixels and how large its lesion is come from two witnesses, the segmenter and a linear layer on local
+features (models/local_view.py) which is trained on source masks and target tags:
+
+* its score that the pixels of normal images practically never reach says how much of an image is lesion;
+* how well the segmenter, while it knows the source alone, tells lesion images from normal ones says how far its own
+  judgement is believed from the start.
+
+Scores are [B, h, w], tags [B]; everything is summed over processes.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, softplus
+
+from endotransfer.batch import IGNORE, LESION, NORMAL
+from endotransfer.reduce import global_mean, sum_over_processes
+from endotransfer.transfer.precision import at_least_float32
+
+TOP, REST = 0.1, 0.3  # of a lesion image: at least so much is lesion, at least so much is not
+FALSE_ALARMS = 0.001  # of the places of normal images: about one place of a 32 x 32 map
+LEAST_AREA, MOST_AREA = 0.02, 0.9  # of an image tagged lesion
+NO_TRUST, FULL_TRUST = 0.6, 0.75  # AUROC of the tags: to here the segmenter is not believed, from there it alone
+
+
+def lesion_score(logits: Tensor) -> Tensor:
+    """Log-odds of a lesion of any kind: logits [B, K, h, w], class 0 is normal -> [B, h, w]."""
+    return logits[:, LESION:].logsumexp(1) - logits[:, NORMAL]
+
+
+def source_evidence(scores: Tensor, masks: Tensor) -> Tensor:
+    """Cross-entropy of local scores [B, h, w] against masks [B, h, w] (any class but 0 is lesion)."""
+    scores, known = at_least_float32(scores), masks != IGNORE
+    terms = binary_cross_entropy_with_logits(scores, ((masks != NORMAL) & known).to(scores), reduction="none")
+    return global_mean(torch.where(known, terms, 0).sum(), known.sum())
+
+
+def target_evidence(scores: Tensor, tags: Tensor) -> Tensor:
+    """Local scores against tags.  Normal: no place is a lesion, above all not the likeliest ones.
+
+    Lesion: the likeliest TOP are lesion and the least likely REST are not, so that no image is lesion all over
+    (multiple-instance learning from both ends).  Untagged images count in neither.
+    """
+    places = at_least_float32(scores).flatten(1)
+    top = places.topk(_count(places, TOP)).values
+    rest = places.topk(_count(places, REST), largest=False).values
+    on_normal = softplus(places).mean(1) + 0.5 * softplus(top).mean(1)
+    on_lesion = softplus(-top).mean(1) + 0.5 * softplus(rest).mean(1)
+    return _mean_over(on_normal, tags == NORMAL) + _mean_over(on_lesion, tags == LESION)
+
+
+def _count(places: Tensor, share: float) -> int:
+    return max(1, math.floor(share * places.shape[1]))
+
+
+def _mean_over(terms: Tensor, chosen: Tensor) -> Tensor:
+    return global_mean(torch.where(chosen, terms, 0).sum(), chosen.sum())
+
+
+def label_each_image(score: Tensor, area: Tensor, portion: float) -> Tensor:
+    """Algorithm 1 within an image: scores [B, H, W], the lesion's share of each image [B] -> labels [B, H, W] uint8.
+
+    Of the `area` places that score highest the first `portion` are LESION, of the others the last `portion` are NORMAL,
+    and what lies between is left open.  Places that tie with the first one left out are left out too, so that an image
+    without any contrast gets no label.
+    """
+    flat = score.flatten(1)
+    ordered, pixels = flat.sort(1).values, flat.shape[1]
+    below_lesion = (pixels - 1 - (portion * area * pixels).round().long().clamp(min=1)).clamp(min=0)
+    above_normal = (portion * (1 - area) * pixels).round().long().clamp(0, pixels - 1)
+    most_open, least_open = (ordered.gather(1, place.unsqueeze(1)) for place in (below_lesion, above_normal))
+    labels = torch.where(flat < least_open, NORMAL, IGNORE)
+    return torch.where(flat > most_open, LESION, labels).view_as(score).to(torch.uint8)
+
+
+def standardised(scores: Tensor) -> Tensor:
+    """Scores [B, H, W] less their image's mean, in its deviations: so two witnesses can be added."""
+    deviation, mean = torch.std_mean(scores, dim=(1, 2), keepdim=True, correction=0)
+    return (scores - mean) / deviation.clamp(min=1e-3)
+
+
+class Tally:
+    """A histogram of scores, 64 bins to a unit from -32 to 32, for shares and ranks over all processes."""
+
+    BINS, EDGE = 4096, 32.0
+
+    def __init__(self, device: torch.device | str | None = None) -> None:
+        self.counts = torch.zeros(self.BINS, dtype=torch.int64, device=device)
+
+    def add(self, scores: Tensor, chosen: Tensor) -> None:
+        """Count scores [B, ...] of the images that are chosen [B]; no value goes to the host."""
+        place = ((scores.float() + self.EDGE) * (self.BINS / (2 * self.EDGE))).long().clamp(0, self.BINS - 1)
+        weight = chosen.view(-1, *[1] * (scores.ndim - 1)).expand_as(scores)
+        self.counts.scatter_add_(0, place.flatten(), weight.flatten().long())
+
+    def reduce_over_processes(self) -> None:
+        self.counts = sum_over_processes(self.counts)
+
+    def exceeded_by(self, share: float) -> Tensor:
+        """The least score that at most `share` of those counted exceed; -EDGE where none was."""
+        above = self.counts.flip(0).cumsum(0).flip(0)  # at or above each bin's start
+        enough = above <= share * self.counts.sum()
+        first = torch.where(enough.any(), enough.int().argmax(), self.BINS)  # argmax: the first
+        return first * (2 * self.EDGE / self.BINS) - self.EDGE
+
+
+def auroc(lesion: Tally, normal: Tally) -> Tensor:
+    """How often a lesion image scores above a normal one, ties by half; nan where one kind is missing."""
+    below = normal.counts.cumsum(0) - normal.counts
+    wins = (lesion.counts * (below + 0.5 * normal.counts)).double().sum()
+    return wins / (lesion.counts.sum() * normal.counts.sum())
+
+
+class Evidence:
+    """What both witnesses said of the whole target set, and what follows for each image that is tagged lesion."""
+
+    limit: Tensor
+    found: Tensor  # how far the segmenter is believed from the start, 0 to 1
+
+    def __init__(
+        self,
+        look: Callable[[Tensor], Tensor],
+        belief: float,
+        trust: Tensor | None,
+        device: torch.device | str | None = None,
+        portion: float = 0.5,
+    ) -> None:
+        """`look`: images -> local scores [B, h, w]; `belief`: how far the segmenter has taken over, from 0 to 1;
+        `trust`: what the first pass found, None where this is it; `device`: where scores will lie; `portion`: of both
+        sides of an image that this pass labels."""
+        self.look, self.belief, self.trust, self.portion = look, belief, trust, portion
+        self.on_normal, self.lesions, self.normals = Tally(device), Tally(device), Tally(device)
+
+    def hear(self, logits: Tensor, local: Tensor, tags: Tensor) -> None:
+        """Both witnesses on a batch: logits [B, K, h, w], local scores [B, h, w]."""
+        self.on_normal.add(local, tags == NORMAL)
+        places = lesion_score(logits).flatten(1)
+        pooled = places.topk(max(1, places.shape[1] // 20)).values.mean(1)
+        self.lesions.add(pooled, tags == LESION)
+        self.normals.add(pooled, tags == NORMAL)
+
+    def settle(self) -> None:
+        """When all were heard: the score that normal images do not reach, and whom to believe."""
+        for tally in (self.on_normal, self.lesions, self.normals):
+            tally.reduce_over_processes()
+        self.limit = self.on_normal.exceeded_by(FALSE_ALARMS)
+        # Without normal images there is no limit either: then the segmenter alone is believed.
+        agreement = auroc(self.lesions, self.normals).nan_to_num(1.0)
+        found = ((agreement - NO_TRUST) / (FULL_TRUST - NO_TRUST)).clamp(0, 1).float()
+        self.found = found if self.trust is None else self.trust
+
+    def label(self, logits: Tensor, local: Tensor, portion: float) -> Tensor:
+        """Labels [B, H, W] uint8 of images tagged lesion: logits [B, K, H, W], local scores [B, H, W]."""
+        share = self.found + (1 - self.found) * self.belief
+        own = lesion_score(logits)
+        area = share * _area(own > 0) + (1 - share) * _area(local > self.limit)
+        score = share * standardised(own) + (1 - share) * standardised(local)
+        labels = label_each_image(score, area, portion)
+        kind = LESION + logits[:, LESION:].argmax(1)
+        return torch.where(labels == LESION, kind, labels).to(torch.uint8)
+
+
+def _area(lesion: Tensor) -> Tensor:
+    return lesion.float().mean((1, 2)).clamp(LEAST_AREA, MOST_AREA)

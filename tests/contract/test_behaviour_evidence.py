@@ -1,0 +1,285 @@
+"""Local evidence does what it is for: tags and source masks teach a linear layer where target lesions are."""
+
+import csv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from rich.console import Console
+from sklearn.metrics import roc_auc_score
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+from endotransfer.batch import LESION, NORMAL, PassBatch, SegOutput
+from endotransfer.data.decoded import DecodedImages
+from endotransfer.data.phantom import write_phantom
+from endotransfer.data.streams import to_device
+from endotransfer.engine import run as engine
+from endotransfer.engine.checkpoint import load_latest
+from endotransfer.engine.feeding import prepare_feeding
+from endotransfer.engine.material import gather
+from endotransfer.experiment_file import experiment_from
+from endotransfer.methods.base import Progress, World, method_config
+from endotransfer.methods.semantic_transfer import SemanticTransfer
+from endotransfer.transfer.shelf import LogitShelf
+
+SIZE, IMAGES = 64, 160  # with far fewer the tags of the few patients are learnt by their frames
+EPOCHS = 4
+LAST = EPOCHS - 2  # pass of the stage that follows one epoch of warm-up
+Build = Callable[..., SemanticTransfer]
+
+
+@pytest.fixture
+def build(make_experiment: Any) -> Build:
+    """The preset `robust` with some settings changed; `model` changes the network's."""
+
+    def make(world: str = "tagged", model: dict[str, Any] | None = None, **settings: Any) -> SemanticTransfer:
+        torch.manual_seed(0)
+        plain = {"preset": "robust", "voting": "none", "tag_rule": "none"}
+        config = method_config({"name": "semantic_transfer"} | plain | settings)[2]
+        network = make_experiment(world, "semantic_transfer").model.model_copy(update={"dropout": 0.0} | (model or {}))
+        tagged = world == "tagged"
+        trained = bool(model and model.get("pretrained"))  # nothing is fetched in a test
+        return SemanticTransfer(World(2 if tagged else 5, tagged, network, EPOCHS, trained), config)
+
+    return make
+
+
+# -- what it learns ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def larger(make_experiment: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """An experiment on more and larger images."""
+    folder = tmp_path_factory.mktemp("larger") / "world"
+    write_phantom(folder, IMAGES, seed=1, size=SIZE, variant="lesion", processes=1)
+    settings = {"batch_source": 8, "batch_target": 8}
+    made = make_experiment("tagged", "semantic_transfer", "robust", data=folder, **settings).model_dump(mode="json")
+    made["data"]["size"] = SIZE
+    return experiment_from(made)
+
+
+@torch.no_grad()
+def local_scores(method: SemanticTransfer, pictures: DecodedImages) -> Tensor:
+    """[N, H, W] of all images."""
+    images = torch.stack([picture.image for picture in pictures]) / 255
+    scores = method.local(method.view(images)).unsqueeze(1)
+    return interpolate(scores, size=(SIZE, SIZE), mode="bilinear", align_corners=False).squeeze(1)
+
+
+def ranking(scores: Tensor, pictures: DecodedImages) -> float:
+    """How often a lesion's pixel scores above another of its image, in the mean over images tagged lesion."""
+    truths = [picture.mask == LESION for picture in pictures]
+    both = [i for i, sample in enumerate(pictures.samples) if sample.tag == LESION and truths[i].any()]
+    assert len(both) > 20
+    return sum(roc_auc_score(truths[i].flatten(), scores[i].flatten()) for i in both) / len(both)
+
+
+def tag_ranking(scores: Tensor, pictures: DecodedImages) -> float:
+    """How often an image tagged lesion has a higher top than a normal one."""
+    return roc_auc_score([sample.tag for sample in pictures.samples], scores.flatten(1).amax(1))
+
+
+def trained(method: SemanticTransfer, feed: Any, *names: str) -> SemanticTransfer:
+    """The local layer after sixty steps with the terms of these names."""
+    optimiser = method.optimiser("local")
+    assert optimiser is not None
+    for batch in feed.batches(0, 60, round=None):
+        terms = method.losses("local", to_device(batch, torch.device("cpu"), torch.float32), {})
+        optimiser.zero_grad()
+        torch.stack([terms[name] for name in names]).sum().backward()
+        optimiser.step()
+    return method
+
+
+def test_evidence_ranks_the_lesions_of_target_images_that_nobody_has_drawn(larger: Any, build: Build) -> None:
+    needs, material = SemanticTransfer.needs, gather(larger.data, SemanticTransfer.needs)
+    feed = prepare_feeding(larger, material, needs, lambda *_: None, 0, 1, Console(quiet=True)).feed
+    drawn = DecodedImages(material.target, (SIZE, SIZE), material.classes, masks=True)  # for the judge alone
+    with_tags, without = (
+        local_scores(trained(build(), feed, *names), drawn)
+        for names in (("local_source", "local_target"), ("local_source",))
+    )
+    assert ranking(local_scores(build(), drawn), drawn) == 0.5  # a layer that has learnt nothing prefers no pixel
+    assert ranking(with_tags, drawn) > 0.7
+    assert tag_ranking(with_tags, drawn) > tag_ranking(without, drawn) + 0.05
+
+
+# -- when it is used --------------------------------------------------------------------------------------------------
+
+WITHOUT = [
+    ("tagged", {"weights": None}, {}),  # features that nobody has trained
+    ("untagged", {}, {}),
+    ("tagged", {}, {"pseudo_labels": False}),
+    ("tagged", {}, {"lesion_rule": "image"}),
+    ("tagged", {}, {"lesion_rule": "set"}),
+]
+
+
+@pytest.mark.parametrize("model", [{}, {"weights": None, "pretrained": True}])
+def test_with_tags_labels_and_weights_evidence_is_the_first_stage(build: Build, model: dict[str, Any]) -> None:
+    method = build(model=model, evidence_epochs=7)
+    first, *others = method.stages()
+    assert (first.name, first.epochs, first.phases, first.own_schedule) == ("evidence", 7, ("local",), True)
+    assert first.target and not first.target_pass
+    assert [stage.name for stage in others] == ["warm-up", "transfer"]
+    assert sum(stage.epochs for stage in others) == EPOCHS  # its own come on top
+
+
+@pytest.mark.parametrize("world, model, settings", WITHOUT)
+def test_without_any_of_them_there_is_no_such_stage_and_no_more_network(
+    build: Build, world: str, model: dict[str, Any], settings: dict[str, Any]
+) -> None:
+    method, plain = build(world, model, **settings), build(world, model, **(settings | {"lesion_rule": "set"}))
+    assert method.stages() == plain.stages()
+    assert method.state_dict().keys() == plain.state_dict().keys()
+    assert {name for name, _ in method.named_children()}.isdisjoint({"view", "local"})
+
+
+@pytest.mark.parametrize("rule, model, kept", [("set", {}, 2), ("image", {}, 3), ("evidence", {}, 3),
+                                               ("evidence", {"weights": None}, 3)])  # fmt: skip
+def test_a_pass_keeps_one_channel_more_where_images_are_labelled_one_by_one(
+    build: Build, rule: str, model: dict[str, Any], kept: int
+) -> None:
+    assert build(model=model, lesion_rule=rule).kept_channels() == kept
+    assert build("untagged", lesion_rule=rule).kept_channels() == 5
+
+
+# -- what a pass makes of it ------------------------------------------------------------------------------------------
+
+
+class Shown:
+    """Eight random images of 32 pixels, every other one tagged lesion, in batches of three."""
+
+    def __init__(self) -> None:
+        self.images = torch.rand(8, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+        self.tags = torch.tensor([NORMAL, LESION] * 4)
+        self.keys, self.size = [str(i) for i in range(8)], (32, 32)
+        self.shelf, self.maps = LogitShelf(), torch.zeros(8, 32, 32, dtype=torch.uint8)
+
+    def without_images(self) -> Iterator[PassBatch]:
+        return self.after(0)
+
+    def after(self, batches: int) -> Iterator[PassBatch]:
+        for start in range(3 * batches, 8, 3):
+            part = slice(start, start + 3)
+            yield PassBatch(self.images[part], self.tags[part], self.keys[part])
+
+    def store(self, keys: list[str], maps: Tensor) -> None:
+        self.maps[[int(key) for key in keys]] = maps
+
+    @property
+    def lesions(self) -> Tensor:
+        return self.maps[self.tags == LESION]
+
+
+def pass_over(
+    method: SemanticTransfer,
+    epoch: int,
+    tells: float,
+    channel: int = 0,
+) -> tuple[Shown, dict[str, float]]:
+    """A pass in which the segmenter prefers images tagged lesion by `tells`, and in each what is bright."""
+    shown = Shown()
+    by_image = {float(image.sum()): tag for image, tag in zip(shown.images, shown.tags, strict=True)}
+
+    def predict(images: Tensor) -> SegOutput:
+        tags = torch.stack([by_image[float(image.sum())] for image in images])
+        bright = interpolate(images, size=(4, 4), mode="bilinear", antialias=True)[:, channel]
+        score = 9 * (bright - 0.5) + tells * (tags.view(-1, 1, 1) - 0.5)
+        return SegOutput(torch.stack([-score / 2, score / 2], dim=1), None, bright)
+
+    method._predict = predict  # type: ignore[method-assign]
+    method.progress = Progress(stage="transfer", stage_epoch=epoch)
+    method.eval()
+    return shown, method.target_pass(shown)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def seeing(build: Build) -> Build:
+    """Methods whose local layer has an opinion, always the same."""
+
+    def make(**settings: Any) -> SemanticTransfer:
+        method = build(**settings)
+        if hasattr(method, "local"):
+            torch.manual_seed(1)
+            torch.nn.init.normal_(method.local.linear.weight)
+        return method
+
+    return make
+
+
+@pytest.mark.parametrize("tells, trust", [(9.0, 1.0), (-9.0, 0.0)])
+def test_trust_is_found_in_the_first_pass_and_stays(seeing: Build, tells: float, trust: float) -> None:
+    method = seeing()
+    _, figures = pass_over(method, 0, tells)
+    assert figures["trust"] == method.state_dict()["local.trust"] == trust
+    for epoch in (1, 2):  # what the segmenter has learnt of the tags since is no witness of its own
+        _, later = pass_over(method, epoch, -tells)
+        assert later["trust"] == method.local.trust == trust
+
+
+def test_a_method_filled_from_a_checkpoint_goes_on_with_the_same_trust(seeing: Build) -> None:
+    method, resumed = seeing(), seeing()
+    pass_over(method, 0, 9.0)
+    resumed.load_state_dict(method.state_dict())
+    for epoch in (1, 2):
+        (one, figures), (other, again) = (pass_over(each, epoch, -9.0) for each in (method, resumed))
+        assert torch.equal(one.maps, other.maps) and figures == again and again["trust"] == 1
+
+
+def test_the_segmenter_takes_over_as_far_as_the_handover_goes(seeing: Build) -> None:
+    """Untrusted from the start, its ranking (of one channel or another) counts for nothing, something, everything."""
+    alone = [pass_over(seeing(lesion_rule="image"), LAST, -9.0, channel)[0].lesions for channel in (0, 1)]
+    assert not torch.equal(*alone)
+    for handover in (0.0, 0.5, 1.0):
+        found = []
+        for channel in (0, 1):
+            method = seeing(handover=handover)
+            pass_over(method, 0, -9.0)
+            found.append(pass_over(method, LAST, -9.0, channel)[0].lesions)
+        assert torch.equal(*found) == (handover == 0)
+        by_itself = [torch.equal(one, other) for one, other in zip(found, alone, strict=True)]
+        assert by_itself == [handover == 1] * 2
+
+
+def test_a_trusted_segmenter_needs_no_handover(seeing: Build) -> None:
+    with_evidence, alone = seeing(handover=0.0), seeing(lesion_rule="image")
+    (one, figures), (other, plain) = (pass_over(method, 0, 9.0) for method in (with_evidence, alone))
+    assert torch.equal(one.maps, other.maps)
+    assert figures.keys() - plain.keys() == {"trust", "local_limit"}
+
+
+@pytest.mark.parametrize("rule", ["image", "evidence"])
+def test_every_image_tagged_lesion_gets_both_labels_however_sure_the_segmenter_is(seeing: Build, rule: str) -> None:
+    """The set's thresholds paint whole images where the segmenter knows the tag and not the place."""
+    by_image, by_set = pass_over(seeing(lesion_rule=rule), 0, 40.0)[0], pass_over(seeing(lesion_rule="set"), 0, 40.0)[0]
+    kinds = [set(image.unique().tolist()) >= {NORMAL, LESION} for image in by_image.lesions]
+    assert kinds == [True] * 4
+    assert not any((image == NORMAL).any() for image in by_set.lesions)
+    normal = by_set.tags == NORMAL
+    assert torch.equal(by_image.maps[normal], by_set.maps[normal])
+
+
+# -- in a run ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_trains_evidence_first_and_beside_its_epochs(make_experiment: Any, tmp_path: Path) -> None:
+    made = make_experiment("tagged", "semantic_transfer", "robust", epochs=3, steps_per_epoch=2).model_dump(mode="json")
+    made["method"] |= {"evidence_epochs": 2}
+    engine.train(experiment_from(made), tmp_path / "run")
+    epochs: dict[str, set[int]] = {}
+    trusts = set()
+    with (tmp_path / "run" / "metrics.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            epochs.setdefault(row["name"], set()).add(int(row["epoch"]))
+            if row["name"] == "pass/trust":
+                trusts.add(float(row["value"]))
+    assert epochs["term/local_source"] == epochs["term/local_target"] == {0, 1}
+    assert epochs["term/segmentation_source"] == {2, 3, 4}
+    assert epochs["pass/trust"] == epochs["pass/local_limit"] == {3, 4}
+    weights = load_latest(tmp_path / "run" / "checkpoints")[0].tensors["weights"]
+    assert list(trusts) == pytest.approx([weights["local.trust"].item()])
+    assert (weights["local.linear.weight"] != 0).any()
