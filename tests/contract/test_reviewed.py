@@ -13,6 +13,7 @@ from rich.console import Console
 from endotransfer.batch import IGNORE
 from endotransfer.config import Experiment
 from endotransfer.data.device_feed import DeviceFeed
+from endotransfer.data.drawn_sample import Plan, write_plan
 from endotransfer.data.reviewed import Review, write_review
 from endotransfer.engine import run as engine
 from endotransfer.engine.checkpoint import load_latest
@@ -90,6 +91,16 @@ def test_batches_carry_what_was_decided_and_nothing_else(make_experiment: Any, r
 def test_asking_for_them_where_there_are_none_is_a_mistake(make_experiment: Any, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no target training image has a reviewed mask"):
         engine.train(using(make_experiment("tagged", "source_only")), tmp_path / "run")
+
+
+def test_what_was_drawn_to_measure_on_does_not_teach(make_experiment: Any, reviewed: Path) -> None:
+    experiment = using(make_experiment("tagged", "source_only", data=reviewed))
+    taught = {sample.image.stem for sample in gather(experiment.data, METHODS.get("source_only").needs).reviewed}
+    drawn, kept = sorted(taught)
+    write_plan(reviewed / "capsule", Plan([drawn, "an-image-that-left"], "all", 0, "2026-11-15T12:00:00+00:00"))
+    assert [sample.image.stem for sample in gather(experiment.data, METHODS.get("source_only").needs).reviewed] == [
+        kept
+    ]
 
 
 def test_a_damaged_record_is_named(make_experiment: Any, reviewed: Path) -> None:

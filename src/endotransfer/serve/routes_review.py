@@ -7,13 +7,14 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from endotransfer.data.drawn_sample import read_plan, write_plan
 from endotransfer.data.reviewed import read_reviewed_mask, remove_review
 from endotransfer.errors import EndotransferError
 from endotransfer.serve.answers import Refusal
 from endotransfer.serve.catalogue import Entry
 from endotransfer.serve.pictures import as_png, resize_labels
 from endotransfer.serve.review import parse, save
-from endotransfer.serve.sample import DEFAULT, draw_plan, estimate, read_plan, write_plan
+from endotransfer.serve.sample import DEFAULT, draw_plan, estimate
 from endotransfer.serve.service import Service
 from endotransfer.serve.uploads import form_file
 

@@ -9,10 +9,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from endotransfer.batch import Sample
+from endotransfer.data.drawn_sample import read_plan
 from endotransfer.data.reviewed import Review, write_review
 from endotransfer.metrics import Scores
 from endotransfer.serve.catalogue import Entry
-from endotransfer.serve.sample import draw_plan, read_plan
+from endotransfer.serve.sample import draw_plan
 from tests.unit.serve.conftest import ids
 from tests.unit.serve.test_review import own_mask
 
