@@ -17,7 +17,7 @@ from endotransfer.batch import Batch, SegOutput, SourceBatch
 from endotransfer.config import ModelConfig, Strict
 from endotransfer.errors import ConfigError
 from endotransfer.experiment_file import explain
-from endotransfer.models.segmenter import build_segmenter
+from endotransfer.models.segmenter import Segmenter, build_segmenter
 from endotransfer.registry import Registry
 from endotransfer.transfer.labelling import TargetSet
 
@@ -114,8 +114,7 @@ class Method(nn.Module):
 
     def networks(self) -> dict[str, nn.Module]:
         """Named modules; `segmenter` may be replaced by any module that returns `SegOutput`."""
-        world = self.world
-        return {"segmenter": build_segmenter(world.model, world.classes, world.tags, trained=world.trained)}
+        return {"segmenter": self.plain_segmenter()}
 
     def stages(self) -> list[Stage]:
         return [Stage("train", self.world.epochs, phases=tuple(self.phases), target=self.needs.target)]
@@ -158,6 +157,11 @@ class Method(nn.Module):
         return self.segmenter
 
     # -- what methods share -------------------------------------------------------------------------------------
+
+    def plain_segmenter(self) -> Segmenter:
+        """The network that the experiment asks for, with S1 where there are tags."""
+        world = self.world
+        return build_segmenter(world.model, world.classes, world.tags, trained=world.trained)
 
     def forward_both(self, source: Tensor, target: Tensor) -> tuple[SegOutput, SegOutput]:
         """Both domains through the segmenter: in one go where no image's output depends on the others'.

@@ -41,23 +41,19 @@ class CganConfig(Strict):
 class Cgan(Method):
     name = "cgan"
     summary = "CGAN: a generator adapts the source's low-level features; the segmenter learns from both"
+    Config: ClassVar[type[Strict]] = CganConfig
+    config: CganConfig
     phases: ClassVar[dict[str, tuple[str, ...]]] = {
         "net": ("segmenter",), "critic": ("critic",), "generator": ("generator",),
     }  # fmt: skip
-    Config: ClassVar[type[Strict]] = CganConfig
-    config: CganConfig
     segmenter: Segmenter
     generator: FeatureGenerator
     critic: FeatureCritic
 
     def networks(self) -> dict[str, nn.Module]:
-        networks = super().networks()
-        segmenter = networks["segmenter"]
-        assert isinstance(segmenter, Segmenter)
-        channels = low_level_channels(segmenter)
-        networks["generator"] = FeatureGenerator(channels, self.config.width, self.config.blocks)
-        networks["critic"] = FeatureCritic(segmenter.feature_channels)
-        return networks
+        segmenter = self.plain_segmenter()
+        generator = FeatureGenerator(low_level_channels(segmenter), self.config.width, self.config.blocks)
+        return {"segmenter": segmenter, "generator": generator, "critic": FeatureCritic(segmenter.feature_channels)}
 
     def optimiser(self, phase: str) -> Optimizer | None:
         if phase == "net":

@@ -22,7 +22,6 @@ from endotransfer.config import Strict
 from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.terms import source_terms, target_tag_term
 from endotransfer.models.reconstruction import ImageDecoder, ReconstructionCritic
-from endotransfer.models.segmenter import Segmenter
 from endotransfer.transfer.losses import segmentation
 from endotransfer.transfer.provenance import Provenance, absolute_error, taken_for
 
@@ -50,13 +49,11 @@ class Lsd(Method):
     critic: ReconstructionCritic
 
     def networks(self) -> dict[str, nn.Module]:
-        networks = super().networks()
-        segmenter = networks["segmenter"]
-        assert isinstance(segmenter, Segmenter)
+        segmenter = self.plain_segmenter()
         width = self.config.width or segmenter.feature_channels
-        networks["generator"] = ImageDecoder(segmenter.feature_channels, width)
-        networks["critic"] = ReconstructionCritic(len(Provenance), self.world.classes, max(width // 2, 1))
-        return networks
+        decoder = ImageDecoder(segmenter.feature_channels, width)
+        critic = ReconstructionCritic(len(Provenance), self.world.classes, max(width // 2, 1))
+        return {"segmenter": segmenter, "generator": decoder, "critic": critic}
 
     def optimiser(self, phase: str) -> Optimizer | None:
         if phase == "net":

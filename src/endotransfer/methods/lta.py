@@ -21,7 +21,6 @@ from endotransfer.config import Strict
 from endotransfer.methods.base import Memo, Method, World
 from endotransfer.methods.terms import source_terms, target_tag_term
 from endotransfer.models.critics import SoftmaxCritic
-from endotransfer.models.segmenter import Segmenter
 from endotransfer.models.two_level import TwoLevelSegmenter
 from endotransfer.transfer.adversarial import critic_loss, fooling_loss
 from endotransfer.transfer.losses import segmentation
@@ -53,11 +52,10 @@ class Lta(Method):
             self.phases = {"net": ("segmenter",), "critic": ("critics",)}  # type: ignore[misc]
 
     def networks(self) -> dict[str, nn.Module]:
-        networks = super().networks()
+        plain = self.plain_segmenter()
+        networks: dict[str, nn.Module] = {"segmenter": plain}
         if self.config.two_levels:
-            segmenter = networks["segmenter"]
-            assert isinstance(segmenter, Segmenter)
-            networks["segmenter"] = TwoLevelSegmenter(segmenter, self.world.model)
+            networks["segmenter"] = TwoLevelSegmenter(plain, self.world.model)
         critics = {level: SoftmaxCritic(self.world.classes) for level in self.critic_levels()}
         if critics:
             networks["critics"] = nn.ModuleDict(critics)

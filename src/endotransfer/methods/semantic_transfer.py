@@ -20,7 +20,6 @@ from endotransfer.methods.base import Memo, Method, Stage
 from endotransfer.methods.terms import source_terms, target_tag_term
 from endotransfer.models.discriminator import Discriminator
 from endotransfer.models.local_view import LocalHead, LocalView
-from endotransfer.models.segmenter import Segmenter
 from endotransfer.transfer.adversarial import critic_loss, fooling_loss
 from endotransfer.transfer.centroids import Centroids, alignment, class_sums, labels_at
 from endotransfer.transfer.evidence import Evidence, source_evidence, target_evidence
@@ -107,9 +106,8 @@ class SemanticTransfer(Method):
     local: LocalHead
 
     def networks(self) -> dict[str, nn.Module]:
-        networks = super().networks()
-        segmenter, config = networks["segmenter"], self.config
-        assert isinstance(segmenter, Segmenter)
+        segmenter, config = self.plain_segmenter(), self.config
+        networks: dict[str, nn.Module] = {"segmenter": segmenter}
         if config.eta:
             networks["critic"] = Discriminator(self.world.classes)
         if config.mu:
