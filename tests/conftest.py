@@ -14,6 +14,7 @@ from endotransfer.config import Experiment
 from endotransfer.data.phantom import write_phantom
 from endotransfer.experiment_file import experiment_from
 from endotransfer.methods import METHODS
+from tests.budgets import pytest_runtest_logreport, pytest_terminal_summary  # noqa: F401  (pytest finds them here)
 
 WORLDS = {"tagged": "lesion", "untagged": "five_class"}
 SIZE = 32

@@ -24,7 +24,7 @@ from endotransfer.transfer.adversarial import critic_loss, fooling_loss
 from endotransfer.transfer.centroids import Centroids, alignment, class_sums, labels_at
 from endotransfer.transfer.evidence import Evidence, source_evidence, target_evidence
 from endotransfer.transfer.labelling import TargetSet, label_target_set
-from endotransfer.transfer.losses import segmentation
+from endotransfer.transfer.losses import segmentation, segmentation_by_tag
 from endotransfer.transfer.portion import portion
 from endotransfer.transfer.tags import tag_loss
 from endotransfer.transfer.teacher import MeanTeacher
@@ -61,6 +61,7 @@ class SemanticTransferConfig(Strict):
     handover: float = Field(0.5, ge=0, le=1)  # how far the segmenter has replaced local evidence in the end
     evidence_epochs: int = Field(10, ge=1)  # before all others, and beside their number
     evidence_lr: float = Field(0.01, gt=0)
+    target_balance: Literal["pixels", "tags"] = "pixels"  # in L_S of the target: a say for each pixel, or kind of image
     tag_rule: Literal["none", "veto", "fill_normal"] = "none"
     tag_weight: float = Field(0.0, ge=0)
     teacher_momentum: float | None = Field(None, ge=0, lt=1)  # None: no teacher
@@ -223,7 +224,10 @@ class SemanticTransfer(Method):
         """The target halves of Eqs. 2 and 3, and the tag loss on what carries no pseudo-label."""
         terms = {}
         if target.stored is not None:
-            terms["segmentation_target"] = segmentation(logits, target.stored, self.config.reduction)
+            if self.config.target_balance == "tags" and target.tags is not None:
+                terms["segmentation_target"] = segmentation_by_tag(logits, target.stored, target.tags)
+            else:
+                terms["segmentation_target"] = segmentation(logits, target.stored, self.config.reduction)
         terms |= target_tag_term(target, output)
         if self.config.tag_weight and target.tags is not None:
             terms["tags"] = self.config.tag_weight * tag_loss(logits, target.tags, target.stored)

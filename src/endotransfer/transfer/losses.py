@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from endotransfer.batch import IGNORE, UNKNOWN_TAG
+from endotransfer.batch import IGNORE, LESION, UNKNOWN_TAG
 from endotransfer.reduce import global_mean
 from endotransfer.transfer.precision import at_least_float32
 
@@ -38,3 +38,20 @@ def segmentation(
         terms = terms * by_pixel.to(terms.dtype)
     # `new_full`: a plain number copied to a GPU would make the host wait.
     return global_mean(terms.sum(), labelled.sum() if reduction == "mean" else terms.new_full((), len(labels)))
+
+
+def segmentation_by_tag(logits: Tensor, labels: Tensor, tags: Tensor) -> Tensor:
+    """Beyond the paper: Eq. 3 with a say for each kind of image, not for each pixel.
+
+    The mean over labelled pixels of each image, then over the images tagged lesion, and likewise over the others; both
+    are added.  (One mean over all pixels is mostly of normal images, which are labelled everywhere.)  Logits
+    [B, K, H, W], labels [B, H, W], tags [B]; an image without a label does not count.
+    """
+    labels = labels.long()
+    terms = cross_entropy(at_least_float32(logits), labels, ignore_index=IGNORE, reduction="none")
+    labelled = (labels != IGNORE).flatten(1).sum(1)
+    by_image = terms.flatten(1).sum(1) / labelled.clamp(min=1)
+    lesion, counts = tags == LESION, labelled > 0
+    kinds = (counts & lesion, counts & ~lesion)
+    first, second = (global_mean(torch.where(kind, by_image, 0).sum(), kind.sum()) for kind in kinds)
+    return first + second

@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from endotransfer.batch import IGNORE, UNKNOWN_TAG
-from endotransfer.transfer.losses import classification, segmentation
+from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG
+from endotransfer.transfer.losses import classification, segmentation, segmentation_by_tag
 from tests.unit.transfer import literal
 
 
@@ -79,3 +79,16 @@ def test_weights_scale_terms_by_class_or_by_pixel():
 def test_half_precision_is_averaged_in_float32():
     loss = segmentation(torch.zeros(1, 2, 64, 64, dtype=torch.bfloat16), torch.zeros(1, 64, 64, dtype=torch.uint8))
     assert loss.dtype == torch.float32 and loss.item() == pytest.approx(0.6931472, rel=1e-6)
+
+
+def test_both_kinds_of_image_have_the_same_say_whatever_is_labelled_of_them():
+    torch.manual_seed(0)
+    logits, labels = torch.randn(5, 2, 4, 4), torch.randint(0, 2, (5, 4, 4))
+    labels[0, :3], labels[3] = IGNORE, IGNORE  # a lesion image labelled in part, and one not at all
+    tags = torch.tensor([LESION, LESION, NORMAL, LESION, UNKNOWN_TAG])
+    one_by_one = [float(segmentation(logits[i : i + 1], labels[i : i + 1])) for i in range(5)]
+    expected = (one_by_one[0] + one_by_one[1]) / 2 + (one_by_one[2] + one_by_one[4]) / 2
+    assert float(segmentation_by_tag(logits, labels, tags)) == pytest.approx(expected)
+    alone = segmentation_by_tag(logits[:2], labels[:2], tags[:2])
+    assert float(alone) == pytest.approx((one_by_one[0] + one_by_one[1]) / 2)
+    assert segmentation_by_tag(logits[3:4], labels[3:4], tags[3:4]) == 0
