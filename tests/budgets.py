@@ -1,7 +1,7 @@
 """What each folder of tests may take, in seconds of one core, and what it took: printed at the end of a run.
 
-A folder over its budget does not fail the run, for a machine may be busy; it is marked, and then somebody makes the tests
-quicker or the budget larger, and says why.
+A folder over its budget does not fail the run, for a machine may be busy; it is marked, and then somebody makes the
+tests quicker or the budget larger, and says why.
 """
 
 from collections import Counter
