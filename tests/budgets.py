@@ -10,7 +10,7 @@ from typing import Any
 # Measured on two cores with both of them in use, and half as much again for luck.
 BUDGETS = {
     "tests/browser": 180,
-    "tests/contract": 700,
+    "tests/contract": 1500,
     "tests/robust": 300,
     "tests/unit": 600,
     "tests/unit/serve": 150,

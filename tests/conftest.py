@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 import timm
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from endotransfer.config import Experiment
 from endotransfer.data.phantom import write_phantom
+from endotransfer.errors import CheckpointError
 from endotransfer.experiment_file import experiment_from
+from endotransfer.files import write_atomically
 from endotransfer.methods import METHODS
 from tests.budgets import pytest_runtest_logreport, pytest_terminal_summary  # noqa: F401  (pytest finds them here)
 
@@ -41,8 +43,10 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Weights for the tiny backbone in a file, as a user has them: some parts ask for features that were learnt."""
     torch.manual_seed(0)
     net = timm.create_model("test_resnet", features_only=True, output_stride=8)
-    path = tmp_path_factory.mktemp("weights") / "test_resnet.safetensors"
-    save_file(net.state_dict(), path)
+    # In one place for all workers: a run that one began, another may have to resume.
+    root = tmp_path_factory.getbasetemp()
+    path = (root.parent if os.environ.get("PYTEST_XDIST_WORKER") else root) / "test_resnet.safetensors"
+    write_atomically(path, save(net.state_dict()), CheckpointError)
     return path
 
 

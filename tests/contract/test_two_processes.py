@@ -14,7 +14,7 @@ import pytest
 
 from endotransfer.config import Experiment
 from endotransfer.engine import run as engine
-from endotransfer.engine.checkpoint import load_latest
+from endotransfer.engine.checkpoint import list_steps, load_latest
 from endotransfer.experiment_file import as_yaml, read_experiment
 from endotransfer.methods import METHODS
 
@@ -102,7 +102,8 @@ def test_what_two_processes_began_one_can_finish(
 ) -> None:
     run = tmp_path / "run"
     shutil.copytree(in_two_processes / f"tagged-{name}-{preset}", run)
-    shutil.rmtree(run / "checkpoints" / "step-00000020")  # as if both had been stopped after step 12 of 20
+    finished = list_steps(run / "checkpoints")[-1]
+    shutil.rmtree(run / "checkpoints" / f"step-{finished:08d}")  # as if both had been stopped in mid-epoch
     (run / "results.json").unlink()
     begun_with = read_experiment(run / "config.yaml").data.source[0].path.parent  # another worker's world, maybe
     experiment = exact(make_experiment, "tagged", name, preset, data=begun_with)
