@@ -37,8 +37,8 @@ def demo_experiment(data: Path, method: str, preset: str, seed: int) -> Experime
             "name": "phantom demo",
             "seed": seed,
             "data": {
-                "source": str(data / "gastroscopy"),
-                "target": str(data / "capsule"),
+                "source": str((data / "gastroscopy").resolve()),
+                "target": str((data / "capsule").resolve()),
                 "size": PHANTOM["size"],
             },
             "model": {
