@@ -20,8 +20,9 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from endotransfer.batch import IGNORE, LESION, NORMAL
-from endotransfer.reduce import global_mean, sum_over_processes
+from endotransfer.reduce import global_mean
 from endotransfer.transfer.precision import at_least_float32
+from endotransfer.transfer.tally import Tally, auroc
 
 TOP, REST = 0.1, 0.3  # of a lesion image: at least so much is lesion, at least so much is not
 FALSE_ALARMS = 0.001  # of the places of normal images: about one place of a 32 x 32 map
@@ -85,38 +86,6 @@ def standardised(scores: Tensor) -> Tensor:
     return (scores - mean) / deviation.clamp(min=1e-3)
 
 
-class Tally:
-    """A histogram of scores, 64 bins to a unit from -32 to 32, for shares and ranks over all processes."""
-
-    BINS, EDGE = 4096, 32.0
-
-    def __init__(self, device: torch.device | str | None = None) -> None:
-        self.counts = torch.zeros(self.BINS, dtype=torch.int64, device=device)
-
-    def add(self, scores: Tensor, chosen: Tensor) -> None:
-        """Count scores [B, ...] of the images that are chosen [B]; no value goes to the host."""
-        place = ((scores.float() + self.EDGE) * (self.BINS / (2 * self.EDGE))).long().clamp(0, self.BINS - 1)
-        weight = chosen.view(-1, *[1] * (scores.ndim - 1)).expand_as(scores)
-        self.counts.scatter_add_(0, place.flatten(), weight.flatten().long())
-
-    def reduce_over_processes(self) -> None:
-        self.counts = sum_over_processes(self.counts)
-
-    def exceeded_by(self, share: float) -> Tensor:
-        """The least score that at most `share` of those counted exceed; -EDGE where none was."""
-        above = self.counts.flip(0).cumsum(0).flip(0)  # at or above each bin's start
-        enough = above <= share * self.counts.sum()
-        first = torch.where(enough.any(), enough.int().argmax(), self.BINS)  # argmax: the first
-        return first * (2 * self.EDGE / self.BINS) - self.EDGE
-
-
-def auroc(lesion: Tally, normal: Tally) -> Tensor:
-    """How often a lesion image scores above a normal one, ties by half; nan where one kind is missing."""
-    below = normal.counts.cumsum(0) - normal.counts
-    wins = (lesion.counts * (below + 0.5 * normal.counts)).double().sum()
-    return wins / (lesion.counts.sum() * normal.counts.sum())
-
-
 class Evidence:
     """What both witnesses said of the whole target set, and what follows for each image that is tagged lesion."""
 
@@ -155,13 +124,13 @@ class Evidence:
         found = ((agreement - NO_TRUST) / (FULL_TRUST - NO_TRUST)).clamp(0, 1).float()
         self.found = found if self.trust is None else self.trust
 
-    def label(self, logits: Tensor, local: Tensor, portion: float) -> Tensor:
+    def label(self, logits: Tensor, local: Tensor) -> Tensor:
         """Labels [B, H, W] uint8 of images tagged lesion: logits [B, K, H, W], local scores [B, H, W]."""
         share = self.found + (1 - self.found) * self.belief
         own = lesion_score(logits)
         area = share * _area(own > 0) + (1 - share) * _area(local > self.limit)
         score = share * standardised(own) + (1 - share) * standardised(local)
-        labels = label_each_image(score, area, portion)
+        labels = label_each_image(score, area, self.portion)
         kind = LESION + logits[:, LESION:].argmax(1)
         return torch.where(labels == LESION, kind, labels).to(torch.uint8)
 

@@ -17,14 +17,13 @@ from endotransfer.transfer.evidence import (
     REST,
     TOP,
     Evidence,
-    Tally,
-    auroc,
     label_each_image,
     lesion_score,
     source_evidence,
     standardised,
     target_evidence,
 )
+from endotransfer.transfer.tally import Tally, auroc
 
 SEEDS = st.integers(0, 2**31)
 WIDTH = 2 * Tally.EDGE / Tally.BINS  # of a bin
@@ -279,9 +278,9 @@ def test_labels_blend_area_and_score_of_both_witnesses_literally(seed, trust_and
     trust, belief = trust_and_belief
     logits, local = random(seed, 3, classes, 4, 4), random(seed + 1, 3, 4, 4)
     logits[:, 0] += random(seed + 2, 3, 1, 1)  # areas of all sizes, none and all too
-    evidence = Evidence(nobody, belief, None)
+    evidence = Evidence(nobody, belief, None, portion=portion)
     evidence.found, evidence.limit = torch.tensor(trust), torch.tensor(limit)
-    labels = evidence.label(logits, local, portion)
+    labels = evidence.label(logits, local)
     assert labels.dtype == torch.uint8
     for i in range(3):
         pixels, share = logits[i].flatten(1).T.tolist(), trust + (1 - trust) * belief

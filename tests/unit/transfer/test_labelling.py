@@ -230,13 +230,13 @@ class Look:
 
 def expected_with_evidence(target, portion, trust=None):
     """The set's thresholds, and over them each lesion image's own labels; every image was heard once."""
-    evidence, looked = Evidence(Look(), 0.25, trust), Look()(target.images).unsqueeze(1)
+    evidence, looked = Evidence(Look(), 0.25, trust, portion=0.7), Look()(target.images).unsqueeze(1)
     local = interpolate(looked, size=(4, 4), mode="bilinear", align_corners=False).half().float()  # like the logits
     small = Network()(target.images).logits
     evidence.hear((small - small.amax(1, keepdim=True)).half().float(), local[:, 0], target.tags)
     evidence.settle()
     sized = interpolate(local, size=(SIZE, SIZE), mode="bilinear", align_corners=False)[:, 0]
-    own, labels = evidence.label(expected_logits(target), sized, 0.7), expected_labels(target, portion)
+    own, labels = evidence.label(expected_logits(target), sized), expected_labels(target, portion)
     return torch.where((target.tags == LESION).view(-1, 1, 1), own, labels), evidence
 
 
