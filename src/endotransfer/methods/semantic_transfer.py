@@ -59,7 +59,7 @@ class SemanticTransferConfig(Strict):
     # one by the segmenter's own ranking, or one by one with local evidence (transfer/evidence.py)
     image_portion: tuple[float, float] = (0.5, 0.9)  # of both sides of such an image, in the first and last pass
     handover: float = Field(0.5, ge=0, le=1)  # how far the segmenter has replaced local evidence in the end
-    evidence_epochs: int = Field(10, ge=1)  # before all others, and beside their number
+    evidence_epochs: int = Field(16, ge=2)  # before all others, and beside their number; the first quarter: source only
     evidence_lr: float = Field(0.01, gt=0)
     target_balance: Literal["pixels", "tags"] = "pixels"  # in L_S of the target: a say for each pixel, or kind of image
     tag_rule: Literal["none", "veto", "fill_normal"] = "none"
@@ -235,8 +235,13 @@ class SemanticTransfer(Method):
 
     def _local_terms(self, source: SourceBatch, target: TargetBatch | None) -> dict[str, Tensor]:
         """The linear layer of local evidence, on source masks and target tags."""
-        assert target is not None and target.tags is not None
         masked = source.images[: len(source.masks)]
+        if self.progress.stage_epoch < max(1, self.config.evidence_epochs // 4):
+            # The likeliest places of scores that are all alike are whichever the sort puts first, and what a layer
+            # learns from those it keeps: so the source says first what a lesion is.
+            scores = self.local(self.view(masked))
+            return {"local_source": source_evidence(scores, labels_at(source.masks, scores.shape[-2:]))}
+        assert target is not None and target.tags is not None
         scores = self.local(self.view(torch.cat([masked, target.images])))
         of_source, of_target = scores.split([len(masked), len(target.images)])
         masks = labels_at(source.masks, scores.shape[-2:])
