@@ -55,8 +55,8 @@ class SemanticTransferConfig(Strict):
     # Eq. 6
     critic_lr: float = Field(1e-4, gt=0)
     # Beyond the paper
-    lesion_rule: Literal["set", "image", "evidence"] = "set"  # images tagged lesion: by the set's thresholds, one by
-    # one by the segmenter's own ranking, or one by one with local evidence (transfer/evidence.py)
+    lesion_rule: Literal["set", "evidence"] = "set"  # images tagged lesion: by the set's thresholds, or one by one with
+    # local evidence where the segmenter alone cannot be believed (transfer/evidence.py)
     image_portion: tuple[float, float] = (0.5, 0.9)  # of both sides of such an image, in the first and last pass
     handover: float = Field(0.5, ge=0, le=1)  # how far the segmenter has replaced local evidence in the end
     evidence_epochs: int = Field(16, ge=2)  # before all others, and beside their number; the first quarter: source only
@@ -80,6 +80,7 @@ class SemanticTransfer(Method):
             "centroid_average": "class_pixels",
             "centroid_history": "moving_average",
             "lesion_rule": "evidence",
+            "target_balance": "tags",
             "tag_rule": "fill_normal",
             "teacher_momentum": 0.99,
         },
@@ -159,25 +160,22 @@ class SemanticTransfer(Method):
             voting=config.voting, iterations=config.voting_iterations, tag_rule=config.tag_rule,
             evidence=evidence, device=device,
         )  # fmt: skip
-        if evidence is None or not self.uses_evidence:
+        if evidence is None:
             return summary.figures()
         self.local.trust.copy_(evidence.found)
         return summary.figures() | {"trust": float(evidence.found), "local_limit": float(evidence.limit)}
 
     def _evidence(self) -> Evidence | None:
-        """Both witnesses of where a tagged lesion is, or the segmenter alone, or none: the set's thresholds decide."""
-        device = next(self.parameters()).device
-        if self.config.lesion_rule == "set" or not self.world.tags:
+        """Both witnesses of where a tagged lesion is; None: the set's thresholds decide."""
+        if not self.uses_evidence:
             return None
         passed = self.progress.stage_epoch / max(1, self.stages()[-1].epochs - 1)
         first, last = self.config.image_portion
-        share = first + passed * (last - first)
-        if not self.uses_evidence:
-            wholly = torch.ones((), device=device)
-            return Evidence(lambda images: images.new_zeros(len(images), 1, 1), 0, wholly, device, share)
         trust = None if self.progress.stage_epoch == 0 else self.local.trust
-        belief = passed * self.config.handover
-        return Evidence(lambda images: self.local(self.view(images)), belief, trust, device, share)
+        return Evidence(
+            lambda images: self.local(self.view(images)), passed * self.config.handover, trust,
+            next(self.parameters()).device, first + passed * (last - first),
+        )  # fmt: skip
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         if phase == "critic":
@@ -205,7 +203,7 @@ class SemanticTransfer(Method):
         return terms
 
     def kept_channels(self) -> int:
-        return self.world.classes + (self._evidence() is not None)
+        return self.world.classes + self.uses_evidence
 
     def wants_superpixels(self) -> bool:
         return self.config.pseudo_labels and self.config.voting != "none"

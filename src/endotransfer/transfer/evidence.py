@@ -7,7 +7,7 @@ features (models/local_view.py) which is trained on source masks and target tags
 
 * its score that the pixels of normal images practically never reach says how much of an image is lesion;
 * how well the segmenter, while it knows the source alone, tells lesion images from normal ones says how far its own
-  judgement is believed from the start.
+  judgement is believed from the start.  One that tells them well needs no help: there Algorithm 1 stands as it is.
 
 Scores are [B, h, w], tags [B]; everything is summed over processes.
 """
@@ -124,15 +124,19 @@ class Evidence:
         found = ((agreement - NO_TRUST) / (FULL_TRUST - NO_TRUST)).clamp(0, 1).float()
         self.found = found if self.trust is None else self.trust
 
-    def label(self, logits: Tensor, local: Tensor) -> Tensor:
-        """Labels [B, H, W] uint8 of images tagged lesion: logits [B, K, H, W], local scores [B, H, W]."""
+    def label(self, logits: Tensor, local: Tensor, by_set: Tensor) -> Tensor:
+        """Labels [B, H, W] uint8 of images tagged lesion: logits [B, K, H, W], local scores [B, H, W].
+
+        `by_set`: their labels by the thresholds of the whole set, which hold where the segmenter is believed wholly.
+        """
         share = self.found + (1 - self.found) * self.belief
         own = lesion_score(logits)
         area = share * _area(own > 0) + (1 - share) * _area(local > self.limit)
         score = share * standardised(own) + (1 - share) * standardised(local)
         labels = label_each_image(score, area, self.portion)
         kind = LESION + logits[:, LESION:].argmax(1)
-        return torch.where(labels == LESION, kind, labels).to(torch.uint8)
+        labels = torch.where(labels == LESION, kind, labels).to(torch.uint8)
+        return torch.where(self.found < 1, labels, by_set)
 
 
 def _area(lesion: Tensor) -> Tensor:

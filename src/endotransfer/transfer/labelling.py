@@ -120,7 +120,7 @@ def label_target_set(
         labels = assign(logits, thresholds)
         if evidence is not None:
             lesion = (_tags(batch, where) == LESION).view(-1, 1, 1)
-            labels = torch.where(lesion, evidence.label(logits, local), labels)
+            labels = torch.where(lesion, evidence.label(logits, local, labels), labels)
         if tag_rule != "none" and batch.tags is not None:
             labels = veto(labels, batch.tags.to(labels.device), fill_normal=tag_rule == "fill_normal")
         if voting != "none":

@@ -280,8 +280,12 @@ def test_labels_blend_area_and_score_of_both_witnesses_literally(seed, trust_and
     logits[:, 0] += random(seed + 2, 3, 1, 1)  # areas of all sizes, none and all too
     evidence = Evidence(nobody, belief, None, portion=portion)
     evidence.found, evidence.limit = torch.tensor(trust), torch.tensor(limit)
-    labels = evidence.label(logits, local)
+    by_set = torch.randint(0, classes, (3, 4, 4), generator=torch.Generator().manual_seed(seed)).to(torch.uint8)
+    labels = evidence.label(logits, local, by_set)
     assert labels.dtype == torch.uint8
+    if trust == 1:  # then the thresholds of the set hold
+        assert torch.equal(labels, by_set)
+        return
     for i in range(3):
         pixels, share = logits[i].flatten(1).T.tolist(), trust + (1 - trust) * belief
         expected = literal_evidence(pixels, local[i].flatten().tolist(), share, limit, portion)

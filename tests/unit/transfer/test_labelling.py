@@ -236,7 +236,8 @@ def expected_with_evidence(target, portion, trust=None):
     evidence.hear((small - small.amax(1, keepdim=True)).half().float(), local[:, 0], target.tags)
     evidence.settle()
     sized = interpolate(local, size=(SIZE, SIZE), mode="bilinear", align_corners=False)[:, 0]
-    own, labels = evidence.label(expected_logits(target), sized), expected_labels(target, portion)
+    labels = expected_labels(target, portion)
+    own = evidence.label(expected_logits(target), sized, labels)
     return torch.where((target.tags == LESION).view(-1, 1, 1), own, labels), evidence
 
 
