@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
 from endotransfer.batch import IGNORE
-from endotransfer.data.transforms import GREY, Augment, Change, Window, blurred, colour_matrix, contrast_offset
+from endotransfer.data.transforms import GREY, Augment, Change, Window, blurred, colour_matrices, contrast_offset
 
 Changed = tuple[Tensor, dict[str, Tensor]]
 
@@ -62,7 +62,7 @@ def _sample_map(labels: Tensor, grid: Tensor) -> Tensor:
 def _recoloured(pixels: Tensor, changes: Sequence[Change]) -> Tensor:
     """One matrix and one offset an image, [B, 3, H, W]."""
     device = pixels.device
-    matrices = torch.stack([colour_matrix(change) for change in changes]).to(device, non_blocking=True)
+    matrices = colour_matrices(changes).to(device, non_blocking=True)
     offsets = torch.tensor([contrast_offset(change) for change in changes]).to(device, non_blocking=True)
     colours = pixels.flatten(2)
     grey = (colours.mean(2) * GREY.to(device, non_blocking=True)).sum(1)

@@ -15,6 +15,7 @@ from endotransfer.batch import IGNORE, Batch, SourceBatch, TargetBatch
 from endotransfer.data.batch_transforms import augment_batch
 from endotransfer.data.feed import Feed, Share, check_shares
 from endotransfer.data.order import augmentation_seed
+from endotransfer.data.threads import one_ahead
 
 READERS = 8  # threads that read a round's maps
 
@@ -40,7 +41,9 @@ class DeviceFeed:
         use_target: bool = True,
     ) -> Iterator[Batch]:  # fmt: skip
         check_shares(self.feed.shares, world)
-        return (self._batch(step, rank, world, round, use_target) for step in range(first_step, last_step))
+        return one_ahead(
+            lambda step: self._batch(step, rank, world, round, use_target), range(first_step, last_step)
+        )  # fmt: skip
 
     def receive(self, round: int, keys: list[str], maps: Tensor) -> None:
         """Maps [B, H, W] of `round` as a target pass made them: they need not be read from disk again."""

@@ -1,5 +1,6 @@
 """Random changes of a training image, with one geometry for it and for every map that belongs to it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, cos, exp, log, pi, sin
 from random import Random
@@ -104,20 +105,26 @@ def blurred(image: Tensor, sigma: float) -> Tensor:
 
 GREY = torch.tensor([0.299, 0.587, 0.114])  # how bright each colour looks
 CHROMA = torch.tensor([[0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])  # the two axes of colour beside brightness
+TO_CHROMA = torch.cat([GREY[None], CHROMA])
+FROM_CHROMA = torch.linalg.inv(TO_CHROMA)
 
 
-def colour_matrix(change: Change) -> Tensor:
-    """Brightness, contrast, saturation and hue as ONE matrix [3, 3] on colours.
+def colour_matrices(changes: Sequence[Change]) -> Tensor:
+    """Brightness, contrast, saturation and hue of each change as ONE matrix on colours, [B, 3, 3].
 
     torchvision has these changes one by one, its hue by way of HSV; together they take ten times as long, and colour
     was what kept a GPU waiting.  Changes of saturation and hue leave greys as they are, so all four are one matrix
     and one offset (`contrast_offset`), around the image's mean grey.
     """
-    to_chroma = torch.cat([GREY[None], CHROMA])
-    turn = change.turn
-    rotation = torch.tensor([[1, 0, 0], [0, cos(turn), -sin(turn)], [0, sin(turn), cos(turn)]])
-    rotation[1:] *= change.saturation
-    return change.brightness * change.contrast * torch.linalg.inv(to_chroma) @ rotation @ to_chroma
+    rotations = torch.tensor([[[1, 0, 0], *_turned(change.turn, change.saturation)] for change in changes])
+    strengths = torch.tensor([change.brightness * change.contrast for change in changes])
+    return strengths.view(-1, 1, 1) * (FROM_CHROMA @ rotations @ TO_CHROMA)
+
+
+def _turned(turn: float, saturation: float) -> list[list[float]]:
+    """The lower rows of a rotation around the axis of greys, stretched."""
+    across, along = saturation * cos(turn), saturation * sin(turn)
+    return [[0, across, -along], [0, along, across]]
 
 
 def contrast_offset(change: Change) -> float:
@@ -129,7 +136,7 @@ def _recoloured(image: Tensor, change: Change) -> Tensor:
     """uint8 [3, H, W] with its colours changed."""
     pixels = image.flatten(1).float()
     offset = contrast_offset(change) * (GREY @ pixels.mean(1))
-    return (colour_matrix(change) @ pixels + offset).round_().clamp_(0, 255).to(torch.uint8).view_as(image)
+    return (colour_matrices([change])[0] @ pixels + offset).round_().clamp_(0, 255).to(torch.uint8).view_as(image)
 
 
 def _warp_map(tensor: Tensor, window: Window, size: tuple[int, int], name: str) -> Tensor:
