@@ -66,6 +66,7 @@ def make_experiment(worlds: dict[str, Path], taught: Path) -> MakeExperiment:
         folder = data or worlds[world]
         norm = "batch" if METHODS.get(method).needs.live_statistics else "group"
         settings = {"epochs": 3, "steps_per_epoch": 3, "batch_source": 4, "batch_target": 4, "lr": 1e-3}
+        quick = {"semantic_transfer": {"evidence_steps": 20}}
         settings |= {"workers": 0, "tensorboard": False, "log_every": 1, "accelerator": "cpu", **training}
         return experiment_from(
             {
@@ -80,7 +81,7 @@ def make_experiment(worlds: dict[str, Path], taught: Path) -> MakeExperiment:
                     "weights": str(taught) if world == "tagged" else None,
                     "aspp_rates": [1, 2, 3], "aspp_channels": 16, "dropout": 0.1,
                 },
-                "method": {"name": method} | ({"preset": preset} if preset else {}),
+                "method": {"name": method} | ({"preset": preset} if preset else {}) | quick.get(method, {}),
                 "training": settings,
                 "evaluation": {"resamples": 20},
             }

@@ -15,11 +15,11 @@ from torch.nn.functional import interpolate
 from endotransfer.batch import LESION, NORMAL, PassBatch, SegOutput
 from endotransfer.data.decoded import DecodedImages
 from endotransfer.data.phantom import write_phantom
-from endotransfer.data.streams import to_device
 from endotransfer.engine import run as engine
-from endotransfer.engine.checkpoint import load_latest
+from endotransfer.engine.checkpoint import list_steps, load_checkpoint
 from endotransfer.engine.feeding import prepare_feeding
 from endotransfer.engine.material import gather
+from endotransfer.engine.source_set import WholeSource
 from endotransfer.experiment_file import experiment_from
 from endotransfer.methods.base import Progress, World, method_config
 from endotransfer.methods.semantic_transfer import SemanticTransfer
@@ -82,30 +82,31 @@ def tag_ranking(scores: Tensor, pictures: DecodedImages) -> float:
     return roc_auc_score([sample.tag for sample in pictures.samples], scores.flatten(1).amax(1))
 
 
-def trained(method: SemanticTransfer, feed: Any, *names: str) -> SemanticTransfer:
-    """The local layer after sixty steps with the terms of these names, of which the first fifteen are the source's."""
-    optimiser = method.optimiser("local")
-    assert optimiser is not None
-    for step, batch in enumerate(feed.batches(0, 60, round=None)):
-        method.progress = Progress(stage_epoch=step * method.config.evidence_epochs // 60)
-        terms = method.losses("local", to_device(batch, torch.device("cpu"), torch.float32), {})
-        optimiser.zero_grad()
-        torch.stack([terms[name] for name in names if name in terms]).sum().backward()
-        optimiser.step()
-    return method
-
-
 def test_evidence_ranks_the_lesions_of_target_images_that_nobody_has_drawn(larger: Any, build: Build) -> None:
     needs, material = SemanticTransfer.needs, gather(larger.data, SemanticTransfer.needs)
-    feed = prepare_feeding(larger, material, needs, lambda *_: None, 0, 1, Console(quiet=True)).feed
+    fed = prepare_feeding(larger, material, needs, lambda *_: None, 0, 1, Console(quiet=True))
+    source = WholeSource(fed.masked, 16, True, torch.device("cpu"), torch.float32)
     drawn = DecodedImages(material.target, (SIZE, SIZE), material.classes, masks=True)  # for the judge alone
-    with_tags, without = (
-        local_scores(trained(build(), feed, *names), drawn)
-        for names in (("local_source", "local_target"), ("local_source",))
-    )
     assert ranking(local_scores(build(), drawn), drawn) == 0.5  # a layer that has learnt nothing prefers no pixel
+    with_tags, without = build(evidence_steps=100), build(evidence_steps=100)
+    with_tags.prepare(source, fed.pass_set)  # type: ignore[arg-type]
+    without.prepare(source, Untagged(fed.pass_set))  # type: ignore[arg-type]
+    with_tags, without = (local_scores(method, drawn) for method in (with_tags, without))  # type: ignore[assignment]
     assert ranking(with_tags, drawn) > 0.7
     assert tag_ranking(with_tags, drawn) > tag_ranking(without, drawn) + 0.05
+
+
+class Untagged:
+    """A target set of which nobody knows anything."""
+
+    def __init__(self, target: Any) -> None:
+        self.target = target
+
+    def without_images(self) -> Iterator[PassBatch]:
+        return self.target.without_images()
+
+    def after(self, batches: int) -> Iterator[PassBatch]:
+        return (PassBatch(batch.images, None, batch.keys) for batch in self.target.after(batches))
 
 
 # -- when it is used --------------------------------------------------------------------------------------------------
@@ -119,13 +120,13 @@ WITHOUT = [
 
 
 @pytest.mark.parametrize("model", [{}, {"weights": None, "pretrained": True}])
-def test_with_tags_labels_and_weights_evidence_is_the_first_stage(build: Build, model: dict[str, Any]) -> None:
-    method = build(model=model, evidence_epochs=7)
-    first, *others = method.stages()
-    assert (first.name, first.epochs, first.phases, first.own_schedule) == ("evidence", 7, ("local",), True)
-    assert first.target and not first.target_pass
-    assert [stage.name for stage in others] == ["warm-up", "transfer"]
-    assert sum(stage.epochs for stage in others) == EPOCHS  # its own come on top
+def test_with_tags_labels_and_weights_there_is_evidence_and_its_stages_are_the_plain_ones(
+    build: Build, model: dict[str, Any]
+) -> None:
+    method = build(model=model)
+    assert {"view", "local"} <= {name for name, _ in method.named_children()}
+    assert [stage.name for stage in method.stages()] == ["warm-up", "transfer"]
+    assert sum(stage.epochs for stage in method.stages()) == EPOCHS
 
 
 @pytest.mark.parametrize("world, model, settings", WITHOUT)
@@ -136,6 +137,7 @@ def test_without_any_of_them_there_is_no_such_stage_and_no_more_network(
     assert method.stages() == plain.stages()
     assert method.state_dict().keys() == plain.state_dict().keys()
     assert {name for name, _ in method.named_children()}.isdisjoint({"view", "local"})
+    method.prepare(None, None)  # type: ignore[arg-type]  # neither is looked at
 
 
 @pytest.mark.parametrize("rule, model, kept", [("set", {}, 2), ("evidence", {}, 3), ("evidence", {"weights": None}, 2)])
@@ -261,10 +263,11 @@ def test_every_image_tagged_lesion_gets_both_labels_where_the_segmenter_is_not_b
 # -- in a run ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_trains_evidence_first_and_beside_its_epochs(make_experiment: Any, tmp_path: Path) -> None:
-    made = make_experiment("tagged", "semantic_transfer", "robust", epochs=3, steps_per_epoch=2).model_dump(mode="json")
-    made["method"] |= {"evidence_epochs": 2}
-    engine.train(experiment_from(made), tmp_path / "run")
+def test_a_run_teaches_evidence_before_its_first_step_and_never_again(make_experiment: Any, tmp_path: Path) -> None:
+    experiment = make_experiment(
+        "tagged", "semantic_transfer", "robust", epochs=3, steps_per_epoch=2, checkpoint_every=2
+    )
+    engine.train(experiment, tmp_path / "run")
     epochs: dict[str, set[int]] = {}
     trusts = set()
     with (tmp_path / "run" / "metrics.csv").open(newline="") as file:
@@ -272,9 +275,12 @@ def test_a_run_trains_evidence_first_and_beside_its_epochs(make_experiment: Any,
             epochs.setdefault(row["name"], set()).add(int(row["epoch"]))
             if row["name"] == "pass/trust":
                 trusts.add(float(row["value"]))
-    assert (epochs["term/local_source"], epochs["term/local_target"]) == ({0, 1}, {1})  # the source speaks first
-    assert epochs["term/segmentation_source"] == {2, 3, 4}
-    assert epochs["pass/trust"] == epochs["pass/local_limit"] == {3, 4}
-    weights = load_latest(tmp_path / "run" / "checkpoints")[0].tensors["weights"]
-    assert list(trusts) == pytest.approx([weights["local.trust"].item()])
-    assert (weights["local.linear.weight"] != 0).any()
+    assert epochs["term/segmentation_source"] == {0, 1, 2}
+    assert epochs["pass/trust"] == epochs["pass/local_limit"] == {1, 2}
+    folder = tmp_path / "run" / "checkpoints"
+    kept = list_steps(folder)
+    assert len(kept) > 1
+    first, last = (load_checkpoint(folder / f"step-{step:08d}").tensors["weights"] for step in (kept[0], kept[-1]))
+    assert torch.equal(first["local.linear.weight"], last["local.linear.weight"])
+    assert (last["local.linear.weight"] != 0).any()
+    assert list(trusts) == pytest.approx([last["local.trust"].item()])

@@ -83,7 +83,7 @@ def evaluate_samples(
         second = student(images) if student is not None and lesions else None
         for index, one in enumerate(shown):
             probabilities = _at(output, index, one.size).softmax(0)
-            mask = probabilities.argmax(0)
+            mask = probabilities.max(0).indices  # as `argmax`, which takes seven times as long on a CPU
             if one.truth is not None:
                 scores.update(
                     mask.cpu(), torch.from_numpy(one.truth), key=one.sample.key, group=one.sample.group,
@@ -173,5 +173,5 @@ def _add_evidence(
     if (chance := _tag_probability(output, index)) is not None:
         evidence.tag_probabilities.append(chance)
     if second is not None:
-        other = _at(second, index, one.size).argmax(0)
+        other = _at(second, index, one.size).max(0).indices
         evidence.teacher_student.append(confusion((mask != 0).cpu().long(), (other != 0).cpu().long(), 2))

@@ -18,6 +18,9 @@ class WholeSource:
     device: torch.device
     dtype: torch.dtype
 
+    def __len__(self) -> int:
+        return len(self.images)
+
     def __iter__(self) -> Iterator[SourceBatch]:
         for first in range(0, len(self.images), self.batch):
             yield to_device(

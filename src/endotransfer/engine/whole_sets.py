@@ -49,7 +49,9 @@ class WholeSets:
         batch, tags = 4 * self.training.batch_source, self.method.world.tags
         source = WholeSource(self.masked, batch, tags, self.fabric.device, self.dtype)
         target = None if self.pass_set is None else self._target_set(self.pass_set, 0, LogitShelf())
-        with torch.no_grad(), self.fabric.autocast():
+        with self._progress("preparing", len(self.pass_set or ())) as seen, torch.no_grad(), self.fabric.autocast():
+            if target is not None:
+                target.seen = seen
             self.method.prepare(source, target)
 
     def pass_over_target(self, epoch: Epoch, step: int, save: Callable[[], None], resumed: bool) -> dict[str, float]:
@@ -65,7 +67,11 @@ class WholeSets:
         self.maps.open_round(epoch.index)
         shelf = self._shelf(self.pass_set, step, save, resumed=resumed)
         target = self._target_set(self.pass_set, epoch.index, shelf)
-        with self._progress(len(self.pass_set)) as target.seen, torch.no_grad(), self.fabric.autocast():
+        with (
+            self._progress("target pass", 2 * len(self.pass_set)) as target.seen,
+            torch.no_grad(),
+            self.fabric.autocast(),
+        ):
             figures = self.method.target_pass(target)
         shelf.clear()
         self.maps.flush()
@@ -112,10 +118,10 @@ class WholeSets:
             )
 
     @contextmanager
-    def _progress(self, batches: int) -> Iterator[Callable[[int], None]]:
-        """A bar over both halves of a pass: predicting, then labelling."""
+    def _progress(self, what: str, batches: int) -> Iterator[Callable[[int], None]]:
+        """A bar over batches; both halves of a pass, predicting and labelling, count."""
         with progress_bar(self.console, shown=self.fabric.is_global_zero) as bar:
-            task = bar.add_task("target pass", total=2 * batches, note="")
+            task = bar.add_task(what, total=batches, note="")
             yield lambda seen: bar.update(task, advance=seen)
             bar.update(task, visible=False)
 

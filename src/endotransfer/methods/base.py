@@ -77,6 +77,7 @@ class SourceSet(Protocol):
     """The source images that carry masks, whole and unaugmented, in small batches; every process sees all of them."""
 
     def __iter__(self) -> Iterator[SourceBatch]: ...
+    def __len__(self) -> int: ...  # images
 
 
 Memo = dict[str, Any]  # one step's outputs, so that a later phase needs no second forward

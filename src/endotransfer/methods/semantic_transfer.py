@@ -12,18 +12,19 @@ from typing import Any, ClassVar, Literal
 import torch
 from pydantic import Field
 from torch import Tensor, nn
-from torch.optim import Adam, AdamW, Optimizer
+from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
 from endotransfer.config import Strict
-from endotransfer.methods.base import Memo, Method, Stage
+from endotransfer.methods.base import Memo, Method, SourceSet, Stage
 from endotransfer.methods.terms import source_terms, target_tag_term
 from endotransfer.models.discriminator import Discriminator
 from endotransfer.models.local_view import LocalHead, LocalView
 from endotransfer.transfer.adversarial import critic_loss, fooling_loss
 from endotransfer.transfer.centroids import Centroids, alignment, class_sums, labels_at
-from endotransfer.transfer.evidence import Evidence, source_evidence, target_evidence
+from endotransfer.transfer.evidence import Evidence
 from endotransfer.transfer.labelling import TargetSet, label_target_set
+from endotransfer.transfer.local_layer import fit, source_examples, target_examples
 from endotransfer.transfer.losses import segmentation, segmentation_by_tag
 from endotransfer.transfer.portion import portion
 from endotransfer.transfer.tags import tag_loss
@@ -59,8 +60,8 @@ class SemanticTransferConfig(Strict):
     # local evidence where the segmenter alone cannot be believed (transfer/evidence.py)
     image_portion: tuple[float, float] = (0.5, 0.9)  # of both sides of such an image, in the first and last pass
     handover: float = Field(0.5, ge=0, le=1)  # how far the segmenter has replaced local evidence in the end
-    evidence_epochs: int = Field(16, ge=2)  # before all others, and beside their number; the first quarter: source only
-    evidence_lr: float = Field(0.01, gt=0)
+    evidence_steps: int = Field(400, ge=1)  # before all others, on a linear layer alone
+    evidence_lr: float = Field(0.03, gt=0)
     target_balance: Literal["pixels", "tags"] = "pixels"  # in L_S of the target: a say for each pixel, or kind of image
     tag_rule: Literal["none", "veto", "fill_normal"] = "none"
     tag_weight: float = Field(0.0, ge=0)
@@ -70,7 +71,7 @@ class SemanticTransferConfig(Strict):
 class SemanticTransfer(Method):
     name = "semantic_transfer"
     summary = "the paper: class-balanced super-pixel pseudo-labels, centroid alignment, adversarial output (Ours)"
-    phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",), "critic": ("critic",), "local": ("local",)}
+    phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",), "critic": ("critic",)}
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         # PAPER: eta 0.3 is 300 times the weight that LtA found to work; mu 10 on a summed history drowns all else.
         "robust": {
@@ -137,17 +138,21 @@ class SemanticTransfer(Method):
         warmup = min(config.warmup_epochs, self.world.epochs - 1)
         phases = ("net", "critic") if config.eta else ("net",)
         transfer = Stage("transfer", self.world.epochs - warmup, phases, target_pass=config.pseudo_labels)
-        stages = [Stage("warm-up", warmup, target=False), transfer] if warmup else [transfer]
+        return [Stage("warm-up", warmup, target=False), transfer] if warmup else [transfer]
+
+    def prepare(self, source: SourceSet, target: TargetSet | None) -> None:
+        """Local evidence, before the first step: source masks and target tags teach it (transfer/local_layer.py)."""
         if not self.uses_evidence:
-            return stages
-        # A linear layer on features that stay what they are: its steps cost a fraction of the segmenter's.
-        return [Stage("evidence", config.evidence_epochs, ("local",), own_schedule=True), *stages]
+            return
+        assert target is not None
+        device = next(self.parameters()).device
+        seen = source_examples(self.view, source, len(source)), target_examples(self.view, target, device)
+        with torch.autocast(device.type, enabled=False):  # a limit at the edge of what normal images reach: no blur
+            self.local.teach(*fit(*seen, self.config.evidence_steps, self.config.evidence_lr))
 
     def optimiser(self, phase: str) -> Optimizer | None:
         if phase == "critic":
             return Adam(self.critic.parameters(), lr=self.config.critic_lr, betas=(0.9, 0.99))
-        if phase == "local":
-            return AdamW(self.local.parameters(), lr=self.config.evidence_lr)
         return None
 
     def target_pass(self, target: TargetSet) -> dict[str, float]:
@@ -183,8 +188,6 @@ class SemanticTransfer(Method):
             return {"critic": critic_loss(*scores.split([len(memo["source"]), len(memo["target"])]))}
         source, target = batch.source, batch.target
         assert source is not None
-        if phase == "local":
-            return self._local_terms(source, target)
         if target is None:  # warm-up
             output = self.segmenter(source.images, domain="source")
             return source_terms(source, output, reduction=self.config.reduction)
@@ -230,23 +233,6 @@ class SemanticTransfer(Method):
         if self.config.tag_weight and target.tags is not None:
             terms["tags"] = self.config.tag_weight * tag_loss(logits, target.tags, target.stored)
         return terms
-
-    def _local_terms(self, source: SourceBatch, target: TargetBatch | None) -> dict[str, Tensor]:
-        """The linear layer of local evidence, on source masks and target tags."""
-        masked = source.images[: len(source.masks)]
-        if self.progress.stage_epoch < max(1, self.config.evidence_epochs // 4):
-            # The likeliest places of scores that are all alike are whichever the sort puts first, and what a layer
-            # learns from those it keeps: so the source says first what a lesion is.
-            scores = self.local(self.view(masked))
-            return {"local_source": source_evidence(scores, labels_at(source.masks, scores.shape[-2:]))}
-        assert target is not None and target.tags is not None
-        scores = self.local(self.view(torch.cat([masked, target.images])))
-        of_source, of_target = scores.split([len(masked), len(target.images)])
-        masks = labels_at(source.masks, scores.shape[-2:])
-        return {
-            "local_source": source_evidence(of_source, masks),
-            "local_target": target_evidence(of_target, target.tags),
-        }
 
     def _alignment(
         self, source: SourceBatch, source_output: SegOutput, target: TargetBatch, target_output: SegOutput

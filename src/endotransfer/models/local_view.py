@@ -47,6 +47,11 @@ class LocalHead(nn.Module):
         # How far the segmenter's own eye was believed when it had seen the source alone (transfer/evidence.py).
         self.register_buffer("trust", torch.zeros(()))
 
+    def teach(self, weight: Tensor, bias: Tensor) -> None:
+        """Take over what was learnt elsewhere: weight [C], bias [1]."""
+        self.linear.weight.data.copy_(weight.view_as(self.linear.weight))
+        self.linear.bias.data.copy_(bias)  # type: ignore[union-attr]
+
     def forward(self, descriptions: Tensor) -> Tensor:
         # A limit is set at the edge of what normal images reach: half precision would blur it.
         with torch.autocast(descriptions.device.type, enabled=False):

@@ -40,7 +40,7 @@ class Predictor(ImagePredictor):
 
     def predict_batch(self, images: Sequence[Pixels]) -> list[Prediction]:
         return [
-            Prediction(values.argmax(0).byte().cpu().numpy(), values.cpu().numpy(), tag)
+            Prediction(values.max(0).indices.byte().cpu().numpy(), values.cpu().numpy(), tag)
             for values, tag in self._probabilities(images)
         ]
 
