@@ -1,6 +1,7 @@
 """Local evidence does what it is for: tags and source masks teach a linear layer where target lesions are."""
 
 import csv
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from endotransfer.batch import LESION, NORMAL, PassBatch, SegOutput
 from endotransfer.data.decoded import DecodedImages
 from endotransfer.data.phantom import write_phantom
 from endotransfer.engine import run as engine
-from endotransfer.engine.checkpoint import list_steps, load_checkpoint
+from endotransfer.engine.checkpoint import list_steps, load_latest
 from endotransfer.engine.feeding import prepare_feeding
 from endotransfer.engine.material import gather
 from endotransfer.engine.source_set import WholeSource
@@ -89,24 +90,22 @@ def test_evidence_ranks_the_lesions_of_target_images_that_nobody_has_drawn(large
     drawn = DecodedImages(material.target, (SIZE, SIZE), material.classes, masks=True)  # for the judge alone
     assert ranking(local_scores(build(), drawn), drawn) == 0.5  # a layer that has learnt nothing prefers no pixel
     with_tags, without = build(evidence_steps=100), build(evidence_steps=100)
-    with_tags.prepare(source, fed.pass_set)  # type: ignore[arg-type]
-    without.prepare(source, Untagged(fed.pass_set))  # type: ignore[arg-type]
+    for method, tagged in ((with_tags, True), (without, False)):
+        method.prepare(source, Asked(fed.pass_set, tagged=tagged))  # type: ignore[arg-type]
     with_tags, without = (local_scores(method, drawn) for method in (with_tags, without))  # type: ignore[assignment]
     assert ranking(with_tags, drawn) > 0.7
     assert tag_ranking(with_tags, drawn) > tag_ranking(without, drawn) + 0.05
 
 
-class Untagged:
-    """A target set of which nobody knows anything."""
+class Asked:
+    """A target set as `prepare` asks for it, with its tags or without."""
 
-    def __init__(self, target: Any) -> None:
-        self.target = target
-
-    def without_images(self) -> Iterator[PassBatch]:
-        return self.target.without_images()
+    def __init__(self, target: Any, *, tagged: bool) -> None:
+        self.target, self.tagged, self.total = target, tagged, len(target.images)
 
     def after(self, batches: int) -> Iterator[PassBatch]:
-        return (PassBatch(batch.images, None, batch.keys) for batch in self.target.after(batches))
+        for batch in self.target.after(batches):
+            yield PassBatch(batch.images, batch.tags if self.tagged else None, batch.keys)
 
 
 # -- when it is used --------------------------------------------------------------------------------------------------
@@ -130,11 +129,10 @@ def test_with_tags_labels_and_weights_there_is_evidence_and_its_stages_are_the_p
 
 
 @pytest.mark.parametrize("world, model, settings", WITHOUT)
-def test_without_any_of_them_there_is_no_such_stage_and_no_more_network(
+def test_without_any_of_them_there_is_no_network_more_and_nothing_to_prepare(
     build: Build, world: str, model: dict[str, Any], settings: dict[str, Any]
 ) -> None:
     method, plain = build(world, model, **settings), build(world, model, **(settings | {"lesion_rule": "set"}))
-    assert method.stages() == plain.stages()
     assert method.state_dict().keys() == plain.state_dict().keys()
     assert {name for name, _ in method.named_children()}.isdisjoint({"view", "local"})
     method.prepare(None, None)  # type: ignore[arg-type]  # neither is looked at
@@ -263,24 +261,33 @@ def test_every_image_tagged_lesion_gets_both_labels_where_the_segmenter_is_not_b
 # -- in a run ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_teaches_evidence_before_its_first_step_and_never_again(make_experiment: Any, tmp_path: Path) -> None:
-    experiment = make_experiment(
-        "tagged", "semantic_transfer", "robust", epochs=3, steps_per_epoch=2, checkpoint_every=2
-    )
-    engine.train(experiment, tmp_path / "run")
+def test_a_run_teaches_evidence_before_its_first_step_and_never_again(
+    make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared, prepare = [], SemanticTransfer.prepare
+
+    def counted(self: SemanticTransfer, *sets: Any) -> None:
+        prepared.append(self.progress.step)
+        prepare(self, *sets)
+
+    monkeypatch.setattr(SemanticTransfer, "prepare", counted)
+    settings = {"epochs": 3, "steps_per_epoch": 2, "checkpoint_every": 2}
+    experiment, run = make_experiment("tagged", "semantic_transfer", "robust", **settings), tmp_path / "run"
+    engine.train(experiment, run)
+    assert prepared == [0]
+    shutil.rmtree(run / "checkpoints" / f"step-{list_steps(run / 'checkpoints')[-1]:08d}")
+    (run / "results.json").unlink()
+    engine.train(experiment, run, resume=True)
+    assert prepared == [0]
     epochs: dict[str, set[int]] = {}
     trusts = set()
-    with (tmp_path / "run" / "metrics.csv").open(newline="") as file:
+    with (run / "metrics.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             epochs.setdefault(row["name"], set()).add(int(row["epoch"]))
             if row["name"] == "pass/trust":
                 trusts.add(float(row["value"]))
     assert epochs["term/segmentation_source"] == {0, 1, 2}
     assert epochs["pass/trust"] == epochs["pass/local_limit"] == {1, 2}
-    folder = tmp_path / "run" / "checkpoints"
-    kept = list_steps(folder)
-    assert len(kept) > 1
-    first, last = (load_checkpoint(folder / f"step-{step:08d}").tensors["weights"] for step in (kept[0], kept[-1]))
-    assert torch.equal(first["local.linear.weight"], last["local.linear.weight"])
-    assert (last["local.linear.weight"] != 0).any()
-    assert list(trusts) == pytest.approx([last["local.trust"].item()])
+    weights = load_latest(run / "checkpoints")[0].tensors["weights"]
+    assert list(trusts) == pytest.approx([weights["local.trust"].item()])
+    assert (weights["local.linear.weight"] != 0).any()

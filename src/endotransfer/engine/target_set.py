@@ -35,6 +35,10 @@ class StoringTargetSet:
     def size(self) -> tuple[int, int]:
         return self.images.images.size
 
+    @property
+    def total(self) -> int:
+        return len(self.images.images)
+
     def __iter__(self) -> Iterator[PassBatch]:
         return self.after(0)
 

@@ -80,7 +80,7 @@ class Trainer:
             task = bar.add_task("training", total=self.steps, completed=self.step, note="")
             lines = EpochLines(self.console, self.step, self.steps, shown=self.fabric.is_global_zero)
             note = ""
-            if self.step == 0:
+            if self.step == 0 and self._resumed_at is None:
                 self.sets.prepare()
             for epoch in self.plan:
                 if self.step >= epoch.last:

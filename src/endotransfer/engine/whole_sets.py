@@ -49,7 +49,7 @@ class WholeSets:
         batch, tags = 4 * self.training.batch_source, self.method.world.tags
         source = WholeSource(self.masked, batch, tags, self.fabric.device, self.dtype)
         target = None if self.pass_set is None else self._target_set(self.pass_set, 0, LogitShelf())
-        with self._progress("preparing", len(self.pass_set or ())) as seen, torch.no_grad(), self.fabric.autocast():
+        with self._progress("preparing", None) as seen, torch.no_grad(), self.fabric.autocast():
             if target is not None:
                 target.seen = seen
             self.method.prepare(source, target)
@@ -118,7 +118,7 @@ class WholeSets:
             )
 
     @contextmanager
-    def _progress(self, what: str, batches: int) -> Iterator[Callable[[int], None]]:
+    def _progress(self, what: str, batches: int | None) -> Iterator[Callable[[int], None]]:
         """A bar over batches; both halves of a pass, predicting and labelling, count."""
         with progress_bar(self.console, shown=self.fabric.is_global_zero) as bar:
             task = bar.add_task(what, total=batches, note="")

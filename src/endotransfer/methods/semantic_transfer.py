@@ -145,9 +145,8 @@ class SemanticTransfer(Method):
         if not self.uses_evidence:
             return
         assert target is not None
-        device = next(self.parameters()).device
-        seen = source_examples(self.view, source, len(source)), target_examples(self.view, target, device)
-        with torch.autocast(device.type, enabled=False):  # a limit at the edge of what normal images reach: no blur
+        seen = source_examples(self.view, source, len(source)), target_examples(self.view, target)
+        with torch.autocast(next(self.parameters()).device.type, enabled=False):
             self.local.teach(*fit(*seen, self.config.evidence_steps, self.config.evidence_lr))
 
     def optimiser(self, phase: str) -> Optimizer | None:

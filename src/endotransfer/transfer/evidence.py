@@ -127,7 +127,8 @@ class Evidence:
     def label(self, logits: Tensor, local: Tensor, by_set: Tensor) -> Tensor:
         """Labels [B, H, W] uint8 of images tagged lesion: logits [B, K, H, W], local scores [B, H, W].
 
-        `by_set`: their labels by the thresholds of the whole set, which hold where the segmenter is believed wholly.
+        `by_set`: their labels by the thresholds of the whole set, which hold where the segmenter was believed wholly
+        from the start.
         """
         share = self.found + (1 - self.found) * self.belief
         own = lesion_score(logits)

@@ -35,6 +35,8 @@ class TargetSet(Protocol):
 
     @property
     def size(self) -> tuple[int, int]: ...  # (H, W) of every image
+    @property
+    def total(self) -> int: ...  # images of all processes
     def __iter__(self) -> Iterator[PassBatch]: ...
     def without_images(self) -> Iterator[PassBatch]: ...  # tags and keys of the same batches; nothing is decoded
     def after(self, batches: int) -> Iterator[PassBatch]: ...  # the rest, when so many have been seen
@@ -87,7 +89,8 @@ def label_target_set(
 ) -> LabellingSummary:
     """Give every image of `target` its map of pseudo-labels, and store it.
 
-    With `evidence`, images tagged lesion are labelled one by one instead of by the set's thresholds.
+    With `evidence`, images tagged lesion are labelled one by one instead of by the set's thresholds, unless it finds
+    that the network is to be believed wholly.
 
     The tag rule comes before the vote, so that a lesion label which the tag forbids does not spread first.
     `device` is where predictions are counted and labels assigned (all processes must use one kind).

@@ -6,6 +6,7 @@ layer learns.  Images are taken as they are: where colour is the sign, as with b
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -16,40 +17,74 @@ from endotransfer.reduce import rank, sum_over_processes, world_size
 from endotransfer.transfer.centroids import labels_at
 from endotransfer.transfer.evidence import source_evidence, target_evidence
 from endotransfer.transfer.labelling import TargetSet
+from endotransfer.transfer.precision import at_least_float32
 
-SIDE = 16  # places of an image that take part lie on a grid of about so many rows and columns
-MOST_IMAGES = 2000  # of each domain: more teach a linear layer nothing, and must not fill a GPU
+MOST_BYTES = 2 * 2**30  # of a domain's descriptions: more images teach a linear layer nothing, and fill a GPU
 SOURCE_FIRST = 0.25  # of the steps
 
+HALF = 2  # bytes
+
 View = Callable[[Tensor], Tensor]  # images [B, 3, H, W] -> descriptions [B, C, h, w]
-Examples = tuple[Tensor, Tensor]  # descriptions [N, P, C] of P places of each image, and masks [N, P] or tags [N]
 Term = Callable[[Tensor, Tensor], Tensor]  # scores [N, P], masks or tags -> loss
+
+
+@dataclass
+class Examples:
+    """Some images of one domain, in small batches: what each of their P places looks like, and what is known of it."""
+
+    described: list[Tensor] = field(default_factory=list)  # [b, P, C] each, in half precision
+    known: list[Tensor] = field(default_factory=list)  # masks [b, P] or tags [b]
+
+    def add(self, described: Tensor, known: Tensor) -> None:
+        """Descriptions [b, C, h, w] with masks [b, h, w] or tags [b]."""
+        places = described.flatten(2).transpose(1, 2)
+        # Half precision for what float32 holds; float64, asked for to the last digit, stays.
+        self.described.append(places.half() if places.dtype == torch.float32 else places.contiguous())
+        self.known.append(known.flatten(1) if known.ndim > 1 else known)
+
+    def scores(self, weight: Tensor, bias: Tensor) -> Tensor:
+        """[N, P]; [0, 1] where a process has none."""
+        nothing = [] if self.described else [bias.new_zeros(0, 1)]
+        return torch.cat([at_least_float32(some) @ weight + bias for some in self.described] + nothing)
+
+    def all_known(self, scores: Tensor) -> Tensor:
+        """The masks [N, P] or tags [N] of `scores`."""
+        return torch.cat(self.known) if self.known else scores.new_zeros(0, dtype=torch.long)
+
+    def gradient(self, slope: Tensor, weight: Tensor) -> Tensor:
+        """Of the weight [C], where `slope` [N, P] is that of the scores."""
+        total, first = torch.zeros_like(weight), 0
+        for some in self.described:
+            total += torch.einsum("np,npc->c", slope[first : first + len(some)], at_least_float32(some))
+            first += len(some)
+        return total
 
 
 def source_examples(view: View, source: Iterable[SourceBatch], images: int) -> Examples:
     """This process's share of the source, of which every process sees all `images`."""
-    kept, seen, stride = [], 0, _stride(images, MOST_IMAGES)
+    examples, seen = Examples(), 0
     for batch in source:
-        places = torch.arange(seen, seen + len(batch.masks))
+        first = view(batch.images[:1])
+        stride, places = _stride(images, first), torch.arange(seen, seen + len(batch.masks))
         chosen = (places % stride == 0) & (places // stride % world_size() == rank())
-        described = view(batch.images[: len(batch.masks)][chosen])
-        masks = labels_at(batch.masks[chosen], described.shape[-2:])
-        kept.append((_thinned(described), _thinned(masks.unsqueeze(1)).squeeze(2)))
+        described = _viewed(view, batch.images[: len(batch.masks)][chosen], first)
+        examples.add(described, labels_at(batch.masks[chosen], described.shape[-2:]))
         seen += len(batch.masks)
-    return _joined(kept)
+    return examples
 
 
-def target_examples(view: View, target: TargetSet, device: torch.device) -> Examples:
+def target_examples(view: View, target: TargetSet) -> Examples:
     """This process's share of the target, with its tags."""
-    own = sum(len(batch.keys) for batch in target.without_images())
-    kept, seen, stride = [], 0, _stride(int(sum_over_processes(torch.tensor(own, device=device))), MOST_IMAGES)
+    examples, seen = Examples(), 0
     for batch in target.after(0):
+        first = view(batch.images[:1])
         # Image i of process r is image r + i * world of the set.
-        chosen = (rank() + world_size() * torch.arange(seen, seen + len(batch.keys))) % stride == 0
+        places = rank() + world_size() * torch.arange(seen, seen + len(batch.keys))
+        chosen = places % _stride(target.total, first) == 0
         tags = torch.full((len(batch.keys),), UNKNOWN_TAG) if batch.tags is None else batch.tags
-        kept.append((_thinned(view(batch.images[chosen])), tags.to(device)[chosen]))
+        examples.add(_viewed(view, batch.images[chosen], first), tags.to(first.device)[chosen])
         seen += len(batch.keys)
-    return _joined(kept)
+    return examples
 
 
 def fit(source: Examples, target: Examples, steps: int, lr: float) -> tuple[Tensor, Tensor]:
@@ -58,7 +93,8 @@ def fit(source: Examples, target: Examples, steps: int, lr: float) -> tuple[Tens
     The first quarter is the source's alone.  The layer starts at zero, where all scores are alike and the likeliest
     places are whichever a sort puts first; what it learnt from those it would keep.
     """
-    weight, bias = source[0].new_zeros(source[0].shape[-1]), source[0].new_zeros(1)
+    like = at_least_float32(source.described[0][:0])
+    weight, bias = like.new_zeros(like.shape[-1]), like.new_zeros(1)
     optimiser = AdamW([weight, bias], lr=lr)
     for step in range(steps):
         optimiser.param_groups[0]["lr"] = lr * (1 - step / steps) ** 0.9
@@ -72,24 +108,18 @@ def fit(source: Examples, target: Examples, steps: int, lr: float) -> tuple[Tens
 
 
 def _gradient(examples: Examples, term: Term, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """Of a term, by the layer.  By hand from that of the scores: autograd would keep the descriptions a second time."""
-    described, truth = examples
+    """Of a term, by the layer.  By hand from that of the scores: autograd would keep all descriptions as float32."""
     with torch.enable_grad():
-        scores = (described @ weight + bias).detach().requires_grad_()
-        (slope,) = torch.autograd.grad(term(scores, truth), scores)
-    return torch.einsum("np,npc->c", slope, described), slope.sum().view(1)
+        scores = examples.scores(weight, bias).detach().requires_grad_()
+        (slope,) = torch.autograd.grad(term(scores, examples.all_known(scores)), scores)
+    return examples.gradient(slope, weight), slope.sum().view(1)
 
 
-def _stride(images: int, most: int) -> int:
-    return max(1, math.ceil(images / most))
+def _viewed(view: View, images: Tensor, first: Tensor) -> Tensor:
+    """Not every backbone can look at no image at all: then as many as none of what it saw of the first."""
+    return view(images) if len(images) else first[:0]
 
 
-def _thinned(maps: Tensor) -> Tensor:
-    """[B, C, h, w] -> [B, P, C]: places on a grid of about SIDE rows and columns."""
-    rows, columns = (max(1, cells // SIDE) for cells in maps.shape[-2:])
-    return maps[..., rows // 2 :: rows, columns // 2 :: columns].flatten(2).transpose(1, 2).contiguous()
-
-
-def _joined(parts: list[Examples]) -> Examples:
-    described, truths = zip(*parts, strict=True)
-    return torch.cat(described), torch.cat(truths)
+def _stride(images: int, described: Tensor) -> int:
+    """One in so many images takes part: descriptions, [1, C, h, w] of one, may not take more than their share."""
+    return max(1, math.ceil(images * described[0].numel() * HALF / MOST_BYTES))
