@@ -22,7 +22,7 @@ from endotransfer.models.discriminator import Discriminator
 from endotransfer.models.local_view import LocalHead, LocalView
 from endotransfer.transfer.adversarial import critic_loss, fooling_loss
 from endotransfer.transfer.centroids import Centroids, alignment, class_sums, labels_at
-from endotransfer.transfer.evidence import Evidence
+from endotransfer.transfer.evidence import FALSE_ALARMS, Evidence
 from endotransfer.transfer.labelling import TargetSet, label_target_set
 from endotransfer.transfer.local_layer import fit, source_examples, target_examples
 from endotransfer.transfer.losses import segmentation, segmentation_by_tag
@@ -62,6 +62,7 @@ class SemanticTransferConfig(Strict):
     handover: float = Field(0.5, ge=0, le=1)  # how far the segmenter has replaced local evidence in the end
     evidence_steps: int = Field(400, ge=1)  # before all others, on a linear layer alone
     evidence_lr: float = Field(0.03, gt=0)
+    false_alarms: float = Field(FALSE_ALARMS, gt=0, lt=1)  # of normal images' places that may look like a lesion
     target_balance: Literal["pixels", "tags"] = "pixels"  # in L_S of the target: a say for each pixel, or kind of image
     tag_rule: Literal["none", "veto", "fill_normal"] = "none"
     tag_weight: float = Field(0.0, ge=0)
@@ -178,7 +179,7 @@ class SemanticTransfer(Method):
         trust = None if self.progress.stage_epoch == 0 else self.local.trust
         return Evidence(
             lambda images: self.local(self.view(images)), passed * self.config.handover, trust,
-            next(self.parameters()).device, first + passed * (last - first),
+            next(self.parameters()).device, first + passed * (last - first), self.config.false_alarms,
         )  # fmt: skip
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:

@@ -25,7 +25,7 @@ from endotransfer.transfer.precision import at_least_float32
 from endotransfer.transfer.tally import Tally, auroc
 
 TOP, REST = 0.1, 0.3  # of a lesion image: at least so much is lesion, at least so much is not
-FALSE_ALARMS = 0.001  # of the places of normal images: about one place of a 32 x 32 map
+FALSE_ALARMS = 0.001  # of the places of normal images exceed the limit: about one place of a 32 x 32 map
 LEAST_AREA, MOST_AREA = 0.02, 0.9  # of an image tagged lesion
 NO_TRUST, FULL_TRUST = 0.6, 0.75  # AUROC of the tags: to here the segmenter is not believed, from there it alone
 
@@ -99,11 +99,13 @@ class Evidence:
         trust: Tensor | None,
         device: torch.device | str | None = None,
         portion: float = 0.5,
+        false_alarms: float = FALSE_ALARMS,
     ) -> None:
         """`look`: images -> local scores [B, h, w]; `belief`: how far the segmenter has taken over, from 0 to 1;
         `trust`: what the first pass found, None where this is it; `device`: where scores will lie; `portion`: of both
-        sides of an image that this pass labels."""
+        sides of an image that this pass labels; `false_alarms`: how much of normal images may exceed the limit."""
         self.look, self.belief, self.trust, self.portion = look, belief, trust, portion
+        self.false_alarms = false_alarms
         self.on_normal, self.lesions, self.normals = Tally(device), Tally(device), Tally(device)
 
     def hear(self, logits: Tensor, local: Tensor, tags: Tensor) -> None:
@@ -118,7 +120,7 @@ class Evidence:
         """When all were heard: the score that normal images do not reach, and whom to believe."""
         for tally in (self.on_normal, self.lesions, self.normals):
             tally.reduce_over_processes()
-        self.limit = self.on_normal.exceeded_by(FALSE_ALARMS)
+        self.limit = self.on_normal.exceeded_by(self.false_alarms)
         # Without normal images there is no limit either: then the segmenter alone is believed.
         agreement = auroc(self.lesions, self.normals).nan_to_num(1.0)
         found = ((agreement - NO_TRUST) / (FULL_TRUST - NO_TRUST)).clamp(0, 1).float()

@@ -239,13 +239,15 @@ def test_an_image_is_as_likely_a_lesion_as_its_surest_twentieth():
     assert bins == [2.0, 2.5]
 
 
-def test_the_limit_is_what_normal_images_practically_never_reach():
+@pytest.mark.parametrize("alarms", [FALSE_ALARMS, 0.01])
+def test_the_limit_is_what_normal_images_practically_never_reach(alarms):
     places = torch.arange(4000.0).view(4, 20, 50) / 64 - 31
-    evidence, tags = Evidence(nobody, 0.0, None), torch.tensor([NORMAL] * 4 + [LESION, UNKNOWN_TAG])
+    tags = torch.tensor([NORMAL] * 4 + [LESION, UNKNOWN_TAG])
+    evidence = Evidence(nobody, 0.0, None, false_alarms=alarms)
     local = torch.cat([places, torch.full((2, 20, 50), 31.9)])  # what others say does not count
     evidence.hear(torch.zeros(6, 2, 20, 50), local, tags)
     evidence.settle()
-    assert 0 < (places > evidence.limit).double().mean() <= FALSE_ALARMS
+    assert alarms / 2 < (places > evidence.limit).double().mean() <= alarms
 
 
 def literal_evidence(logits, local, share, limit, portion):
