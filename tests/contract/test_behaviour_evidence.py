@@ -25,6 +25,7 @@ from endotransfer.experiment_file import experiment_from
 from endotransfer.methods.base import Progress, World, method_config
 from endotransfer.methods.semantic_transfer import SemanticTransfer
 from endotransfer.transfer.shelf import LogitShelf
+from tests.contract.behaviour import one_batch
 
 SIZE, IMAGES = 64, 160  # with far fewer the tags of the few patients are learnt by their frames
 EPOCHS = 4
@@ -256,6 +257,18 @@ def test_every_image_tagged_lesion_gets_both_labels_where_the_segmenter_is_not_b
     assert not any((image == LESION).any() for image in by_set.lesions)
     normal = by_set.tags == NORMAL
     assert torch.equal(by_image.maps[normal], by_set.maps[normal])
+
+
+@pytest.mark.parametrize("trust, counts", [(0.0, False), (0.9, False), (1.0, True)])
+def test_the_loss_that_lets_the_network_choose_counts_only_where_it_labels_alone(
+    build: Build, make_experiment: Any, trust: float, counts: bool
+) -> None:
+    batch = one_batch(make_experiment, "semantic_transfer")
+    method, plain = build(tag_weight=0.1), build(tag_weight=0.1, lesion_rule="set")
+    method.local.trust.fill_(trust)
+    terms, alone = (each.losses("net", batch, {})["tags"] for each in (method, plain))
+    assert alone > 0
+    assert (terms > 0).item() == counts
 
 
 # -- in a run ---------------------------------------------------------------------------------------------------------

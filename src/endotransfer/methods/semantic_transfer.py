@@ -84,6 +84,7 @@ class SemanticTransfer(Method):
             "lesion_rule": "evidence",
             "target_balance": "tags",
             "tag_rule": "fill_normal",
+            "tag_weight": 0.1,
             "teacher_momentum": 0.99,
         },
         "paper": {},
@@ -231,7 +232,9 @@ class SemanticTransfer(Method):
                 terms["segmentation_target"] = segmentation(logits, target.stored, self.config.reduction)
         terms |= target_tag_term(target, output)
         if self.config.tag_weight and target.tags is not None:
-            terms["tags"] = self.config.tag_weight * tag_loss(logits, target.tags, target.stored)
+            # Local evidence has said where the lesion is: a loss that lets the network choose would only take it back.
+            alone = self.local.trust.floor() if self.uses_evidence else 1
+            terms["tags"] = self.config.tag_weight * alone * tag_loss(logits, target.tags, target.stored)
         return terms
 
     def _alignment(
