@@ -39,7 +39,7 @@ class Examples:
         """Descriptions [b, C, h, w] with masks [b, h, w] or tags [b]."""
         places = described.flatten(2).transpose(1, 2)
         # Half precision for what float32 holds; float64, asked for to the last digit, stays.
-        self.described.append(places.half() if places.dtype == torch.float32 else places.contiguous())
+        self.described.append((places.half() if places.dtype == torch.float32 else places).contiguous())
         self.known.append(known.flatten(1) if known.ndim > 1 else known)
 
     def scores(self, weight: Tensor, bias: Tensor) -> Tensor:

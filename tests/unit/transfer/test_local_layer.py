@@ -174,3 +174,4 @@ def test_descriptions_are_kept_in_half_precision_unless_all_digits_were_asked_fo
     examples = Examples()
     examples.add(torch.rand(2, 3, 4, 5, dtype=dtype), torch.zeros(2))
     assert examples.described[0].dtype == kept and examples.described[0].shape == (2, 20, 3)
+    assert examples.described[0].is_contiguous()  # or every product with the weight would make a copy first
