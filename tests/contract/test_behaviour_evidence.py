@@ -17,6 +17,7 @@ from endotransfer.batch import LESION, NORMAL, PassBatch, SegOutput
 from endotransfer.data.decoded import DecodedImages
 from endotransfer.data.phantom import write_phantom
 from endotransfer.engine import run as engine
+from endotransfer.engine import whole_sets
 from endotransfer.engine.checkpoint import list_steps, load_latest
 from endotransfer.engine.feeding import prepare_feeding
 from endotransfer.engine.material import gather
@@ -304,3 +305,24 @@ def test_a_run_teaches_evidence_before_its_first_step_and_never_again(
     weights = load_latest(run / "checkpoints")[0].tensors["weights"]
     assert list(trusts) == pytest.approx([weights["local.trust"].item()])
     assert (weights["local.linear.weight"] != 0).any()
+
+
+def test_a_run_that_was_stopped_in_its_first_pass_goes_on_with_what_it_was_taught(
+    make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large pass saves before it begins: here before the first step, when evidence has been taught already."""
+    monkeypatch.setattr(whole_sets, "LARGE", 0)
+    made = make_experiment("tagged", "semantic_transfer", "robust", epochs=2, steps_per_epoch=2).model_dump(mode="json")
+    experiment, run = experiment_from(made | {"method": made["method"] | {"warmup_epochs": 0}}), tmp_path / "run"
+
+    def killed(*_: Any) -> None:
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as dying:
+        dying.setattr(SemanticTransfer, "target_pass", killed)
+        with pytest.raises(RuntimeError, match="killed"):
+            engine.train(experiment, run)
+    assert list_steps(run / "checkpoints") == [0]
+    monkeypatch.setattr(SemanticTransfer, "prepare", killed)  # a second time is not called for
+    engine.train(experiment, run, resume=True)
+    assert (load_latest(run / "checkpoints")[0].tensors["weights"]["local.linear.weight"] != 0).any()

@@ -41,9 +41,8 @@ class DeviceFeed:
         use_target: bool = True,
     ) -> Iterator[Batch]:  # fmt: skip
         check_shares(self.feed.shares, world)
-        return one_ahead(
-            lambda step: self._batch(step, rank, world, round, use_target), range(first_step, last_step)
-        )  # fmt: skip
+        steps = range(first_step, last_step)
+        return one_ahead(lambda step: self._batch(step, rank, world, round, use_target), steps)
 
     def receive(self, round: int, keys: list[str], maps: Tensor) -> None:
         """Maps [B, H, W] of `round` as a target pass made them: they need not be read from disk again."""

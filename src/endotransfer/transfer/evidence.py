@@ -3,7 +3,7 @@
 Algorithm 1 sets one threshold for the whole target set, and a network that has learnt the tags paints whole images.
 Here every image tagged lesion is split by itself: both classes are in it, and the surest part of each side is labelled.
 What ranks its pixels and how large its lesion is come from two witnesses, the segmenter and a linear layer on local
-features (models/local_view.py) which is trained on source masks and target tags:
+features (models/local_view.py) which source masks and target tags have taught (transfer/local_layer.py):
 
 * its score that the pixels of normal images practically never reach says how much of an image is lesion;
 * how well the segmenter, while it knows the source alone, tells lesion images from normal ones says how far its own
@@ -12,19 +12,14 @@ features (models/local_view.py) which is trained on source masks and target tags
 Scores are [B, h, w], tags [B]; everything is summed over processes.
 """
 
-import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from endotransfer.batch import IGNORE, LESION, NORMAL
-from endotransfer.reduce import global_mean
-from endotransfer.transfer.precision import at_least_float32
 from endotransfer.transfer.tally import Tally, auroc
 
-TOP, REST = 0.1, 0.3  # of a lesion image: at least so much is lesion, at least so much is not
 FALSE_ALARMS = 0.001  # of the places of normal images exceed the limit: about one place of a 32 x 32 map
 LEAST_AREA, MOST_AREA = 0.02, 0.9  # of an image tagged lesion
 NO_TRUST, FULL_TRUST = 0.6, 0.75  # AUROC of the tags: to here the segmenter is not believed, from there it alone
@@ -33,35 +28,6 @@ NO_TRUST, FULL_TRUST = 0.6, 0.75  # AUROC of the tags: to here the segmenter is 
 def lesion_score(logits: Tensor) -> Tensor:
     """Log-odds of a lesion of any kind: logits [B, K, h, w], class 0 is normal -> [B, h, w]."""
     return logits[:, LESION:].logsumexp(1) - logits[:, NORMAL]
-
-
-def source_evidence(scores: Tensor, masks: Tensor) -> Tensor:
-    """Cross-entropy of local scores [B, h, w] against masks [B, h, w] (any class but 0 is lesion)."""
-    scores, known = at_least_float32(scores), masks != IGNORE
-    terms = binary_cross_entropy_with_logits(scores, ((masks != NORMAL) & known).to(scores), reduction="none")
-    return global_mean(torch.where(known, terms, 0).sum(), known.sum())
-
-
-def target_evidence(scores: Tensor, tags: Tensor) -> Tensor:
-    """Local scores against tags.  Normal: no place is a lesion, above all not the likeliest ones.
-
-    Lesion: the likeliest TOP are lesion and the least likely REST are not, so that no image is lesion all over
-    (multiple-instance learning from both ends).  Untagged images count in neither.
-    """
-    places = at_least_float32(scores).flatten(1)
-    top = places.topk(_count(places, TOP)).values
-    rest = places.topk(_count(places, REST), largest=False).values
-    on_normal = softplus(places).mean(1) + 0.5 * softplus(top).mean(1)
-    on_lesion = softplus(-top).mean(1) + 0.5 * softplus(rest).mean(1)
-    return _mean_over(on_normal, tags == NORMAL) + _mean_over(on_lesion, tags == LESION)
-
-
-def _count(places: Tensor, share: float) -> int:
-    return max(1, math.floor(share * places.shape[1]))
-
-
-def _mean_over(terms: Tensor, chosen: Tensor) -> Tensor:
-    return global_mean(torch.where(chosen, terms, 0).sum(), chosen.sum())
 
 
 def label_each_image(score: Tensor, area: Tensor, portion: float) -> Tensor:

@@ -10,22 +10,51 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 from torch.optim import AdamW
 
-from endotransfer.batch import UNKNOWN_TAG, SourceBatch
-from endotransfer.reduce import rank, sum_over_processes, world_size
+from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG, SourceBatch
+from endotransfer.reduce import global_mean, rank, sum_over_processes, world_size
 from endotransfer.transfer.centroids import labels_at
-from endotransfer.transfer.evidence import source_evidence, target_evidence
 from endotransfer.transfer.labelling import TargetSet
 from endotransfer.transfer.precision import at_least_float32
 
 MOST_BYTES = 2 * 2**30  # of a domain's descriptions: more images teach a linear layer nothing, and fill a GPU
 SOURCE_FIRST = 0.25  # of the steps
-
+TOP, REST = 0.1, 0.3  # of a lesion image: at least so much is lesion, at least so much is not
 HALF = 2  # bytes
 
 View = Callable[[Tensor], Tensor]  # images [B, 3, H, W] -> descriptions [B, C, h, w]
 Term = Callable[[Tensor, Tensor], Tensor]  # scores [N, P], masks or tags -> loss
+
+
+def source_evidence(scores: Tensor, masks: Tensor) -> Tensor:
+    """Cross-entropy of local scores [B, h, w] against masks [B, h, w] (any class but 0 is lesion)."""
+    scores, known = at_least_float32(scores), masks != IGNORE
+    terms = binary_cross_entropy_with_logits(scores, ((masks != NORMAL) & known).to(scores), reduction="none")
+    return global_mean(torch.where(known, terms, 0).sum(), known.sum())
+
+
+def target_evidence(scores: Tensor, tags: Tensor) -> Tensor:
+    """Local scores against tags.  Normal: no place is a lesion, above all not the likeliest ones.
+
+    Lesion: the likeliest TOP are lesion and the least likely REST are not, so that no image is lesion all over
+    (multiple-instance learning from both ends).  Untagged images count in neither.
+    """
+    places = at_least_float32(scores).flatten(1)
+    top = places.topk(_count(places, TOP)).values
+    rest = places.topk(_count(places, REST), largest=False).values
+    on_normal = softplus(places).mean(1) + 0.5 * softplus(top).mean(1)
+    on_lesion = softplus(-top).mean(1) + 0.5 * softplus(rest).mean(1)
+    return _mean_over(on_normal, tags == NORMAL) + _mean_over(on_lesion, tags == LESION)
+
+
+def _count(places: Tensor, share: float) -> int:
+    return max(1, math.floor(share * places.shape[1]))
+
+
+def _mean_over(terms: Tensor, chosen: Tensor) -> Tensor:
+    return global_mean(torch.where(chosen, terms, 0).sum(), chosen.sum())
 
 
 @dataclass

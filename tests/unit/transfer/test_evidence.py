@@ -14,15 +14,12 @@ from endotransfer.transfer.evidence import (
     FALSE_ALARMS,
     LEAST_AREA,
     MOST_AREA,
-    REST,
-    TOP,
     Evidence,
     label_each_image,
     lesion_score,
-    source_evidence,
     standardised,
-    target_evidence,
 )
+from endotransfer.transfer.local_layer import REST, TOP, source_evidence, target_evidence
 from endotransfer.transfer.tally import Tally, auroc
 
 SEEDS = st.integers(0, 2**31)

@@ -6,8 +6,14 @@ from torch.optim import AdamW
 
 from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG, PassBatch, SourceBatch
 from endotransfer.transfer import local_layer
-from endotransfer.transfer.evidence import source_evidence, target_evidence
-from endotransfer.transfer.local_layer import Examples, fit, source_examples, target_examples
+from endotransfer.transfer.local_layer import (
+    Examples,
+    fit,
+    source_evidence,
+    source_examples,
+    target_evidence,
+    target_examples,
+)
 
 CHANNELS, PLACES = 5, 20
 

@@ -6,8 +6,9 @@ from torch import Tensor
 
 from endotransfer.batch import IGNORE, LESION, NORMAL, PassBatch, SegOutput
 from endotransfer.transfer.centroids import Centroids, alignment, class_sums
-from endotransfer.transfer.evidence import Evidence, source_evidence, target_evidence
+from endotransfer.transfer.evidence import Evidence
 from endotransfer.transfer.labelling import label_target_set
+from endotransfer.transfer.local_layer import source_evidence, target_evidence
 from endotransfer.transfer.losses import segmentation
 from endotransfer.transfer.shelf import LogitShelf
 from endotransfer.transfer.thresholds import ThresholdState
