@@ -1,27 +1,29 @@
-"""Decoded images that outlive a run: several runs in one process on the same images decode them once."""
+"""What outlives a run: several runs in one process on the same images decode them, and check their masks, once."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from endotransfer.batch import Sample
+from endotransfer.data.checked import check_masks
 from endotransfer.data.classes import Classes
 from endotransfer.data.decoded import Cache, DecodedImages, free_memory
 
 MOST_SETS = 8  # source, tag-only and target, and again for an upper bound
 _kept: "OrderedDict[Any, DecodedImages] | None" = None  # None: nothing is kept
+_checked: dict[Any, Counter[str]] = {}  # what was noted of masks that were found sound
 
 
 @contextmanager
 def keep_decoded() -> Iterator[None]:
-    """Within this block `decoded_images` gives what it gave before, as long as no file has changed."""
-    global _kept
-    before, _kept = _kept, OrderedDict()
+    """Within this block both functions below give what they gave before, as long as no file has changed."""
+    global _kept, _checked
+    before, _kept, _checked = (_kept, _checked), OrderedDict(), {}
     try:
         yield
     finally:
-        _kept = before
+        _kept, _checked = before
 
 
 def decoded_images(
@@ -46,6 +48,16 @@ def decoded_images(
         _kept[key] = decode()
     _kept.move_to_end(key)
     return _kept[key]
+
+
+def notes_on_masks(samples: Sequence[Sample], classes: Classes, *, keep_contradictions: bool) -> Counter[str]:
+    """`check_masks`, now or earlier."""
+    if _kept is None:
+        return check_masks(samples, classes, keep_contradictions=keep_contradictions)
+    key = (tuple(samples), _state_of(samples, masks=True), classes, keep_contradictions)
+    if key not in _checked:
+        _checked[key] = check_masks(samples, classes, keep_contradictions=keep_contradictions)
+    return _checked[key].copy()
 
 
 def _state_of(samples: Sequence[Sample], *, masks: bool) -> tuple[tuple[int, int], ...]:

@@ -13,7 +13,7 @@ from lightning.fabric import Fabric
 from rich.console import Console
 
 from endotransfer.config import Experiment, TrainingConfig
-from endotransfer.data.checked import check_masks
+from endotransfer.data.kept import notes_on_masks
 from endotransfer.engine.checkpoint import list_steps, load_latest
 from endotransfer.engine.feeding import prepare_feeding
 from endotransfer.engine.maps import MapStore
@@ -56,7 +56,7 @@ def train(
     check_needs(cls, experiment.model)
     material = gather(experiment.data, cls.needs)
     keep = experiment.data.contradictions == "keep"
-    notes = check_masks(material.test, material.test_classes, keep_contradictions=keep)  # now, not after hours
+    notes = notes_on_masks(material.test, material.test_classes, keep_contradictions=keep)  # now, not after hours
     notes += material.notes
     fabric = start_fabric(experiment.training)
     torch.manual_seed(experiment.seed)  # the same first weights in every process

@@ -9,8 +9,10 @@ from PIL import Image
 
 from endotransfer.batch import Sample
 from endotransfer.data import kept
+from endotransfer.data.checked import check_masks
 from endotransfer.data.classes import Classes
 from endotransfer.data.decoded import DecodedImages
+from endotransfer.errors import DataError
 
 SETTINGS: dict[str, Any] = {"masks": True, "cache": "auto", "keep_contradictions": False, "memory_share": 0.5}
 
@@ -50,6 +52,42 @@ def test_a_changed_file_is_decoded_again(samples: list[Sample]) -> None:
         assert samples[0].mask is not None
         Image.fromarray(np.zeros((40, 40), np.uint8)).save(samples[0].mask)
         assert decode(samples) is not again
+
+
+def test_masks_are_checked_once_and_again_when_one_has_changed(
+    samples: list[Sample], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def count(checked: list[Sample], *args: Any, **settings: Any) -> Any:
+        read.append(len(checked))
+        return check_masks(checked, *args, **settings)
+
+    def notes() -> Any:
+        return kept.notes_on_masks(samples, Classes(), keep_contradictions=False)
+
+    monkeypatch.setattr(kept, "check_masks", count)
+    plain = check_masks(samples, Classes())
+    with kept.keep_decoded():
+        assert notes() == notes() == plain
+        assert read == [2]
+        assert samples[0].mask is not None
+        Image.fromarray(np.zeros((30, 40), np.uint8)).save(samples[0].mask)
+        with pytest.raises(DataError, match="size"):
+            notes()
+        with pytest.raises(DataError, match="size"):  # a fault is never remembered as sound
+            notes()
+    read.clear()
+    with pytest.raises(DataError, match="size"):
+        notes()
+    assert read == [2]
+
+
+def test_notes_that_were_given_away_may_be_added_to(samples: list[Sample]) -> None:
+    with kept.keep_decoded():
+        first = kept.notes_on_masks(samples, Classes(), keep_contradictions=False)
+        first["of the caller"] += 1
+        assert "of the caller" not in kept.notes_on_masks(samples, Classes(), keep_contradictions=False)
 
 
 def test_nothing_is_kept_outside_the_block(samples: list[Sample]) -> None:
