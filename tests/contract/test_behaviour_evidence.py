@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from endotransfer.batch import LESION, NORMAL, PassBatch, SegOutput
+from endotransfer.batch import IGNORE, LESION, NORMAL, PassBatch, SegOutput
 from endotransfer.data.decoded import DecodedImages
 from endotransfer.data.phantom import write_phantom
 from endotransfer.engine import run as engine
@@ -260,7 +260,7 @@ def test_every_image_tagged_lesion_gets_both_labels_where_the_segmenter_is_not_b
     assert torch.equal(by_image.maps[normal], by_set.maps[normal])
 
 
-@pytest.mark.parametrize("trust, counts", [(0.0, False), (0.9, False), (1.0, True)])
+@pytest.mark.parametrize("trust, counts", [(0.0, False), (1.0, True)])
 def test_the_loss_that_lets_the_network_choose_counts_only_where_it_labels_alone(
     build: Build, make_experiment: Any, trust: float, counts: bool
 ) -> None:
@@ -270,6 +270,41 @@ def test_the_loss_that_lets_the_network_choose_counts_only_where_it_labels_alone
     terms, alone = (each.losses("net", batch, {})["tags"] for each in (method, plain))
     assert alone > 0
     assert (terms > 0).item() == counts
+
+
+@pytest.mark.parametrize("trust, like", [(0.0, "tags"), (1.0, "pixels")])
+def test_each_image_has_its_say_only_where_images_are_labelled_one_by_one(
+    build: Build, make_experiment: Any, trust: float, like: str
+) -> None:
+    batch = one_batch(make_experiment, "semantic_transfer")
+    assert batch.target is not None
+    batch.target.stored = torch.zeros_like(batch.target.images[:, 0], dtype=torch.long)
+    batch.target.stored[0, :, 5:] = IGNORE  # a few pixels of one image, all of the others
+    batch.target.tags = torch.tensor([LESION] + [NORMAL] * (len(batch.target.images) - 1))
+    with_evidence, plain = build(target_balance="tags"), build(target_balance=like, lesion_rule="set")
+    other = build(target_balance="tags" if like == "pixels" else "pixels", lesion_rule="set")
+    with_evidence.local.trust.fill_(trust)
+    for method in (plain, other):
+        method.segmenter.load_state_dict(with_evidence.segmenter.state_dict())
+    mine, theirs, others = (
+        each.eval().losses("net", batch, {})["segmentation_target"].item() for each in (with_evidence, plain, other)
+    )
+    assert mine == pytest.approx(theirs)
+    assert mine != pytest.approx(others)
+
+
+def test_with_local_evidence_the_tags_of_the_target_hardly_move_the_features(
+    build: Build, make_experiment: Any
+) -> None:
+    batch = one_batch(make_experiment, "semantic_transfer")
+    light, full = build(tag_head_weight=0.1), build(tag_head_weight=1.0)
+    without = build(tag_head_weight=0.1, lesion_rule="set")
+    for method in (full, without):
+        method.segmenter.load_state_dict(light.segmenter.state_dict())
+    tenth, whole, alone = (
+        each.eval().losses("net", batch, {})["classification_target"].item() for each in (light, full, without)
+    )
+    assert whole > 0 and tenth == pytest.approx(0.1 * whole) and alone == pytest.approx(whole)
 
 
 # -- in a run ---------------------------------------------------------------------------------------------------------

@@ -64,8 +64,10 @@ class SemanticTransferConfig(Strict):
     evidence_lr: float = Field(0.03, gt=0)
     false_alarms: float = Field(FALSE_ALARMS, gt=0, lt=1)  # of normal images' places that may look like a lesion
     target_balance: Literal["pixels", "tags"] = "pixels"  # in L_S of the target: a say for each pixel, or kind of image
+    # (pixels again, where the segmenter labels alone although there is local evidence)
+    tag_head_weight: float = Field(1.0, ge=0)  # of S1's loss on the target's tags, Eq. 2, where there is local evidence
     tag_rule: Literal["none", "veto", "fill_normal"] = "none"
-    tag_weight: float = Field(0.0, ge=0)
+    tag_weight: float = Field(0.0, ge=0)  # of the loss on pixels by tags, where the segmenter labels alone
     teacher_momentum: float | None = Field(None, ge=0, lt=1)  # None: no teacher
 
 
@@ -83,6 +85,7 @@ class SemanticTransfer(Method):
             "centroid_history": "moving_average",
             "lesion_rule": "evidence",
             "target_balance": "tags",
+            "tag_head_weight": 0.01,
             "tag_rule": "fill_normal",
             "tag_weight": 0.1,
             "teacher_momentum": 0.99,
@@ -224,18 +227,28 @@ class SemanticTransfer(Method):
 
     def _target_terms(self, target: TargetBatch, output: SegOutput, logits: Tensor) -> dict[str, Tensor]:
         """The target halves of Eqs. 2 and 3, and the tag loss on what carries no pseudo-label."""
-        terms = {}
+        config, terms = self.config, {}
         if target.stored is not None:
-            if self.config.target_balance == "tags" and target.tags is not None:
-                terms["segmentation_target"] = segmentation_by_tag(logits, target.stored, target.tags)
-            else:
-                terms["segmentation_target"] = segmentation(logits, target.stored, self.config.reduction)
-        terms |= target_tag_term(target, output)
-        if self.config.tag_weight and target.tags is not None:
+            terms["segmentation_target"] = self._on_pseudo_labels(logits, target.stored, target.tags)
+        # What makes a whole network tell the tags makes it paint whole images.  Features from scratch have no other
+        # teacher in the target; where local evidence says where the lesion is, S1 learns the tags for itself.
+        weight = config.tag_head_weight if self.uses_evidence else 1.0
+        terms |= {name: weight * term for name, term in target_tag_term(target, output).items()}
+        if config.tag_weight and target.tags is not None:
             # Local evidence has said where the lesion is: a loss that lets the network choose would only take it back.
-            alone = self.local.trust.floor() if self.uses_evidence else 1
-            terms["tags"] = self.config.tag_weight * alone * tag_loss(logits, target.tags, target.stored)
+            alone = self.local.trust if self.uses_evidence else 1
+            terms["tags"] = config.tag_weight * alone * tag_loss(logits, target.tags, target.stored)
         return terms
+
+    def _on_pseudo_labels(self, logits: Tensor, labels: Tensor, tags: Tensor | None) -> Tensor:
+        """The target's half of Eq. 3: logits [B, K, H, W], labels [B, H, W], tags [B]."""
+        if self.config.target_balance == "pixels" or tags is None:
+            return segmentation(logits, labels, self.config.reduction)
+        by_tag = segmentation_by_tag(logits, labels, tags)
+        if not self.uses_evidence:
+            return by_tag
+        # Thresholds of the set label few pixels of an image: a say for each image would make those few too loud.
+        return torch.lerp(by_tag, segmentation(logits, labels, self.config.reduction), self.local.trust)
 
     def _alignment(
         self, source: SourceBatch, source_output: SegOutput, target: TargetBatch, target_output: SegOutput

@@ -6,8 +6,8 @@ What ranks its pixels and how large its lesion is come from two witnesses, the s
 features (models/local_view.py) which source masks and target tags have taught (transfer/local_layer.py):
 
 * its score that the pixels of normal images practically never reach says how much of an image is lesion;
-* how well the segmenter, while it knows the source alone, tells lesion images from normal ones says how far its own
-  judgement is believed from the start.  One that tells them well needs no help: there Algorithm 1 stands as it is.
+* how well the segmenter, while it knows the source alone, tells lesion images from normal ones says whether it needs
+  that help.  One that tells them apart does not: there Algorithm 1 stands as it is.
 
 Scores are [B, h, w], tags [B]; everything is summed over processes.
 """
@@ -20,9 +20,9 @@ from torch import Tensor
 from endotransfer.batch import IGNORE, LESION, NORMAL
 from endotransfer.transfer.tally import Tally, auroc
 
-FALSE_ALARMS = 0.001  # of the places of normal images exceed the limit: about one place of a 32 x 32 map
+FALSE_ALARMS = 0.003  # of the places of normal images exceed the limit: about three places of a 32 x 32 map
 LEAST_AREA, MOST_AREA = 0.02, 0.9  # of an image tagged lesion
-NO_TRUST, FULL_TRUST = 0.6, 0.75  # AUROC of the tags: to here the segmenter is not believed, from there it alone
+BELIEVED = 0.65  # AUROC of the tags from which on the segmenter alone is believed; chance is 0.5
 
 
 def lesion_score(logits: Tensor) -> Tensor:
@@ -56,7 +56,7 @@ class Evidence:
     """What both witnesses said of the whole target set, and what follows for each image that is tagged lesion."""
 
     limit: Tensor
-    found: Tensor  # how far the segmenter is believed from the start, 0 to 1
+    found: Tensor  # whether the segmenter alone is believed, from the start: 0 or 1
 
     def __init__(
         self,
@@ -89,17 +89,14 @@ class Evidence:
         self.limit = self.on_normal.exceeded_by(self.false_alarms)
         # Without normal images there is no limit either: then the segmenter alone is believed.
         agreement = auroc(self.lesions, self.normals).nan_to_num(1.0)
-        found = ((agreement - NO_TRUST) / (FULL_TRUST - NO_TRUST)).clamp(0, 1).float()
-        self.found = found if self.trust is None else self.trust
+        self.found = (agreement >= BELIEVED).float() if self.trust is None else self.trust
 
     def label(self, logits: Tensor, local: Tensor, by_set: Tensor) -> Tensor:
         """Labels [B, H, W] uint8 of images tagged lesion: logits [B, K, H, W], local scores [B, H, W].
 
-        `by_set`: their labels by the thresholds of the whole set, which hold where the segmenter was believed wholly
-        from the start.
+        `by_set`: their labels by the thresholds of the whole set, which hold where the segmenter alone is believed.
         """
-        share = self.found + (1 - self.found) * self.belief
-        own = lesion_score(logits)
+        own, share = lesion_score(logits), self.belief
         area = share * _area(own > 0) + (1 - share) * _area(local > self.limit)
         score = share * standardised(own) + (1 - share) * standardised(local)
         labels = label_each_image(score, area, self.portion)

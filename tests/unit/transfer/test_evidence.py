@@ -211,14 +211,15 @@ def heard(lesion, normal, trust=None):
     return evidence
 
 
-@pytest.mark.parametrize("below, trust", [(0, 0.0), (23, 0.0), (27, 0.5), (28, 2 / 3), (31, 1.0), (40, 1.0)])
-def test_the_segmenter_is_believed_as_far_as_it_tells_the_tags_apart(below, trust):
+@pytest.mark.parametrize("below, believed", [(0, False), (20, False), (25, False), (27, True), (31, True), (40, True)])
+def test_the_segmenter_is_believed_where_it_tells_the_tags_apart(below, believed):
+    """`below` of 40 normal images score lower than the lesion: an AUROC of below / 40, to be 0.65 or more."""
     evidence = heard([0.0], [-1.0] * below + [1.0] * (40 - below))
-    assert evidence.found.item() == pytest.approx(trust, abs=1e-5)
+    assert evidence.found.item() == believed
 
 
 def test_what_an_earlier_pass_found_stands():
-    assert heard([2.0], [-2.0], trust=torch.tensor(0.25)).found == 0.25
+    assert heard([2.0], [-2.0], trust=torch.tensor(0.0)).found == 0
 
 
 @pytest.mark.parametrize("lesion, normal", [([1.0], []), ([], [1.0])])
@@ -268,7 +269,7 @@ def literal_evidence(logits, local, share, limit, portion):
 # Sixteen pixels and round shares: no area falls on the edge between two whole numbers of pixels.
 @given(
     SEEDS,
-    st.sampled_from([(0.0, 0.0), (0.5, 0.0), (0.0, 0.25), (0.5, 0.5), (1.0, 0.0), (0.0, 1.0)]),
+    st.sampled_from([(0.0, 0.0), (0.0, 0.25), (0.0, 0.5), (1.0, 0.0), (1.0, 0.5), (0.0, 1.0)]),
     st.sampled_from([0.25, 0.5, 1.0]),
     st.sampled_from([-9.0, -1.0, 0.0, 2.0, 9.0]),
     st.integers(2, 4),
@@ -286,6 +287,6 @@ def test_labels_blend_area_and_score_of_both_witnesses_literally(seed, trust_and
         assert torch.equal(labels, by_set)
         return
     for i in range(3):
-        pixels, share = logits[i].flatten(1).T.tolist(), trust + (1 - trust) * belief
-        expected = literal_evidence(pixels, local[i].flatten().tolist(), share, limit, portion)
+        pixels = logits[i].flatten(1).T.tolist()
+        expected = literal_evidence(pixels, local[i].flatten().tolist(), belief, limit, portion)
         assert labels[i].flatten().tolist() == expected
