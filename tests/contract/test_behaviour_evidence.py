@@ -293,7 +293,7 @@ def test_each_image_has_its_say_only_where_images_are_labelled_one_by_one(
     assert mine != pytest.approx(others)
 
 
-def test_with_local_evidence_the_tags_of_the_target_hardly_move_the_features(
+def test_s1_weighs_less_on_target_tags_where_there_is_local_evidence_and_only_there(
     build: Build, make_experiment: Any
 ) -> None:
     batch = one_batch(make_experiment, "semantic_transfer")

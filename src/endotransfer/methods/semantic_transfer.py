@@ -64,7 +64,7 @@ class SemanticTransferConfig(Strict):
     evidence_lr: float = Field(0.03, gt=0)
     false_alarms: float = Field(FALSE_ALARMS, gt=0, lt=1)  # of normal images' places that may look like a lesion
     target_balance: Literal["pixels", "tags"] = "pixels"  # in L_S of the target: a say for each pixel, or kind of image
-    # (pixels again, where the segmenter labels alone although there is local evidence)
+    # (where there is local evidence and the segmenter is believed without it: pixels)
     tag_head_weight: float = Field(1.0, ge=0)  # of S1's loss on the target's tags, Eq. 2, where there is local evidence
     tag_rule: Literal["none", "veto", "fill_normal"] = "none"
     tag_weight: float = Field(0.0, ge=0)  # of the loss on pixels by tags, where the segmenter labels alone
@@ -171,8 +171,8 @@ class SemanticTransfer(Method):
         )  # fmt: skip
         if evidence is None:
             return summary.figures()
-        self.local.trust.copy_(evidence.found)
-        return summary.figures() | {"trust": float(evidence.found), "local_limit": float(evidence.limit)}
+        self.local.trust.copy_(evidence.believed)
+        return summary.figures() | {"trust": float(evidence.believed), "local_limit": float(evidence.limit)}
 
     def _evidence(self) -> Evidence | None:
         """Both witnesses of where a tagged lesion is; None: the set's thresholds decide."""
@@ -247,7 +247,7 @@ class SemanticTransfer(Method):
         by_tag = segmentation_by_tag(logits, labels, tags)
         if not self.uses_evidence:
             return by_tag
-        # Thresholds of the set label few pixels of an image: a say for each image would make those few too loud.
+        # Labels by the set's thresholds: there a say for each kind of image was measured to paint too much.
         return torch.lerp(by_tag, segmentation(logits, labels, self.config.reduction), self.local.trust)
 
     def _alignment(

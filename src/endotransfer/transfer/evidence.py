@@ -56,21 +56,21 @@ class Evidence:
     """What both witnesses said of the whole target set, and what follows for each image that is tagged lesion."""
 
     limit: Tensor
-    found: Tensor  # whether the segmenter alone is believed, from the start: 0 or 1
+    believed: Tensor  # 1: the segmenter alone is, from the start; 0: it needs the other witness
 
     def __init__(
         self,
         look: Callable[[Tensor], Tensor],
-        belief: float,
+        handed_over: float,
         trust: Tensor | None,
         device: torch.device | str | None = None,
         portion: float = 0.5,
         false_alarms: float = FALSE_ALARMS,
     ) -> None:
-        """`look`: images -> local scores [B, h, w]; `belief`: how far the segmenter has taken over, from 0 to 1;
+        """`look`: images -> local scores [B, h, w]; `handed_over`: how far the segmenter has taken over, from 0 to 1;
         `trust`: what the first pass found, None where this is it; `device`: where scores will lie; `portion`: of both
         sides of an image that this pass labels; `false_alarms`: how much of normal images may exceed the limit."""
-        self.look, self.belief, self.trust, self.portion = look, belief, trust, portion
+        self.look, self.handed_over, self.trust, self.portion = look, handed_over, trust, portion
         self.false_alarms = false_alarms
         self.on_normal, self.lesions, self.normals = Tally(device), Tally(device), Tally(device)
 
@@ -89,20 +89,20 @@ class Evidence:
         self.limit = self.on_normal.exceeded_by(self.false_alarms)
         # Without normal images there is no limit either: then the segmenter alone is believed.
         agreement = auroc(self.lesions, self.normals).nan_to_num(1.0)
-        self.found = (agreement >= BELIEVED).float() if self.trust is None else self.trust
+        self.believed = (agreement >= BELIEVED).float() if self.trust is None else self.trust
 
     def label(self, logits: Tensor, local: Tensor, by_set: Tensor) -> Tensor:
         """Labels [B, H, W] uint8 of images tagged lesion: logits [B, K, H, W], local scores [B, H, W].
 
         `by_set`: their labels by the thresholds of the whole set, which hold where the segmenter alone is believed.
         """
-        own, share = lesion_score(logits), self.belief
+        own, share = lesion_score(logits), self.handed_over
         area = share * _area(own > 0) + (1 - share) * _area(local > self.limit)
         score = share * standardised(own) + (1 - share) * standardised(local)
         labels = label_each_image(score, area, self.portion)
         kind = LESION + logits[:, LESION:].argmax(1)
         labels = torch.where(labels == LESION, kind, labels).to(torch.uint8)
-        return torch.where(self.found < 1, labels, by_set)
+        return torch.where(self.believed < 1, labels, by_set)
 
 
 def _area(lesion: Tensor) -> Tensor:

@@ -215,16 +215,16 @@ def heard(lesion, normal, trust=None):
 def test_the_segmenter_is_believed_where_it_tells_the_tags_apart(below, believed):
     """`below` of 40 normal images score lower than the lesion: an AUROC of below / 40, to be 0.6 or more."""
     evidence = heard([0.0], [-1.0] * below + [1.0] * (40 - below))
-    assert evidence.found.item() == believed
+    assert evidence.believed.item() == believed
 
 
 def test_what_an_earlier_pass_found_stands():
-    assert heard([2.0], [-2.0], trust=torch.tensor(0.0)).found == 0
+    assert heard([2.0], [-2.0], trust=torch.tensor(0.0)).believed == 0
 
 
 @pytest.mark.parametrize("lesion, normal", [([1.0], []), ([], [1.0])])
 def test_with_one_kind_of_tag_the_segmenter_alone_is_believed(lesion, normal):
-    assert heard(lesion, normal).found == 1
+    assert heard(lesion, normal).believed == 1
 
 
 def test_an_image_is_as_likely_a_lesion_as_its_surest_twentieth():
@@ -279,7 +279,7 @@ def test_labels_blend_area_and_score_of_both_witnesses_literally(seed, trust_and
     logits, local = random(seed, 3, classes, 4, 4), random(seed + 1, 3, 4, 4)
     logits[:, 0] += random(seed + 2, 3, 1, 1)  # areas of all sizes, none and all too
     evidence = Evidence(nobody, belief, None, portion=portion)
-    evidence.found, evidence.limit = torch.tensor(trust), torch.tensor(limit)
+    evidence.believed, evidence.limit = torch.tensor(trust), torch.tensor(limit)
     by_set = torch.randint(0, classes, (3, 4, 4), generator=torch.Generator().manual_seed(seed)).to(torch.uint8)
     labels = evidence.label(logits, local, by_set)
     assert labels.dtype == torch.uint8

@@ -248,7 +248,7 @@ def test_with_evidence_images_tagged_lesion_and_no_others_are_labelled_by_themse
     summary = label_target_set(network, target, 3, 0.4, evidence=evidence)
     expected, twin = expected_with_evidence(target, 0.4, trust)
     assert torch.equal(target.maps, expected)
-    assert evidence.found == twin.found and evidence.limit == twin.limit
+    assert evidence.believed == twin.believed and evidence.limit == twin.limit
     by_the_set = expected_labels(target, 0.4)
     changed = (target.maps != by_the_set).flatten(1).any(1)
     assert changed.tolist() == [tag == LESION for tag in TAGS]
@@ -291,7 +291,7 @@ def test_a_stopped_pass_with_evidence_goes_on_to_the_same_labels(tmp_path):
     assert label_target_set(Network(), stopped, 3, 0.4, evidence=again) == summary
     assert again.look.images == 1  # of five: four were on the shelf
     assert torch.equal(straight.maps, stopped.maps)
-    assert again.found == whole.found and again.limit == whole.limit
+    assert again.believed == whole.believed and again.limit == whole.limit
 
 
 def test_local_scores_that_are_not_finite_are_refused():
