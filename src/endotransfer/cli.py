@@ -115,12 +115,15 @@ def report(
     folders: Annotated[
         list[Path] | None, typer.Option("--data", help="Where a folder of images lies now, if it was moved.")
     ] = None,
+    photographs: Annotated[
+        bool, typer.Option(help="Show the images themselves; without them masks stand on grey.")
+    ] = True,
     force: Force = False,
 ) -> None:
     """Write one self-contained HTML page with tables, curves, predictions and the paper's figures."""
     from endotransfer.report.html_report import write_report
 
-    print(write_report(folder, out, data=folders or [], force=force))
+    print(write_report(folder, out, data=folders or [], photographs=photographs, force=force))
 
 
 @app.command()

@@ -94,7 +94,8 @@ def _rows(
     rows = []
     for choice in choices:
         sample = samples[choice.key]
-        tiles = _tiles(sample, material.test_classes, predictors, {s: scores[s].get(choice.key) for s in scores})
+        ious = {label: of_system.get(choice.key) for label, of_system in scores.items()}
+        tiles = _tiles(sample, images, material.test_classes, predictors, ious)
         note = " · ".join(filter(None, (choice.key, sample.finding)))
         rows.append(TileRow(choice.kind.capitalize(), note, tiles))
     return rows, notes
@@ -112,13 +113,18 @@ def _load(runs: Sequence[Run]) -> tuple[dict[str, Predictor], list[str]]:
 
 
 def _tiles(
-    sample: Sample, classes: Classes, predictors: dict[str, Predictor], ious: dict[str, float | None]
+    sample: Sample,
+    images: Images,
+    classes: Classes,
+    predictors: dict[str, Predictor],
+    ious: dict[str, float | None],
 ) -> list[Tile]:
-    pixels = read_image(sample.image)
+    pixels, shown = read_image(sample.image), images.shown(sample)
     truth = read_checked_mask(sample, pixels.shape[:2], classes, keep_contradictions=True).mask
-    tiles = [Tile(shrink(pixels), "image"), Tile(painted(pixels, truth), "truth")]
+    tiles = [Tile(shrink(shown), "image")] if images.photographs else []
+    tiles.append(Tile(painted(shown, truth), "truth"))
     for label, predictor in predictors.items():
         iou = ious.get(label)
-        picture = painted(pixels, predictor.predict(pixels).mask, truth)
+        picture = painted(shown, predictor.predict(pixels).mask, truth)
         tiles.append(Tile(picture, label, "–" if iou is None else f"{iou:.1f}"))
     return tiles

@@ -26,6 +26,7 @@ def write_report(
     out: Path | None = None,
     *,
     data: Sequence[Path] = (),
+    photographs: bool = True,
     force: bool = False,
     console: Console | None = None,
 ) -> Path:
@@ -33,7 +34,7 @@ def write_report(
     console = console or Console()
     if out is not None and out.exists() and not force:
         raise ConfigError(f"{out} exists already; choose another --out, or replace it with --force.")
-    study, images = read_study(folder), Images(data)
+    study, images = read_study(folder), Images(data, photographs=photographs)
     figures = folder / FOLDER
     try:
         figures.mkdir(exist_ok=True)

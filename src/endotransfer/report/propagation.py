@@ -10,7 +10,6 @@ from endotransfer.batch import IGNORE, Sample
 from endotransfer.data.checked import read_checked_mask
 from endotransfer.data.classes import Classes
 from endotransfer.data.colours import colour_table
-from endotransfer.data.images import read_image
 from endotransfer.engine.propagation import FOLDER
 from endotransfer.errors import EndotransferError
 from endotransfer.report.csv_file import write_csv
@@ -73,15 +72,17 @@ def _figure(run: Run, maps: Maps, images: Images, folder: Path, name: str) -> Ht
     names = classes.names if classes else tuple(f"class {k}" for k in range(1 + _highest(maps)))
     columns = ("image", "epoch", "labelled", *(f"share_{one}" for one in names))
     write_csv(folder / f"{name}.csv", columns, _table(maps, len(names)))
-    rows = [_row(key, by_epoch, samples.get(key), classes) for key, by_epoch in maps.items()]
+    rows = [_row(key, by_epoch, samples.get(key), classes, images) for key, by_epoch in maps.items()]
     write_sheet(folder / f"{name}.png", rows)
     files = paragraph(files_named(f"{name}.png", f"{name}.csv"), kind="note")
     return join(_key(names), *map(strip, rows), *note, files)
 
 
-def _row(key: str, by_epoch: dict[int, Pixels], sample: Sample | None, classes: Classes | None) -> TileRow:
-    pixels = _image(sample)
-    tiles = [] if pixels is None else [Tile(shrink(pixels), "image")]
+def _row(
+    key: str, by_epoch: dict[int, Pixels], sample: Sample | None, classes: Classes | None, images: Images
+) -> TileRow:
+    pixels = _image(sample, images)
+    tiles = [] if pixels is None or not images.photographs else [Tile(shrink(pixels), "image")]
     for epoch in spread(list(by_epoch), EPOCHS):
         labels = by_epoch[epoch]
         share = 100 * (labels != IGNORE).mean()
@@ -114,9 +115,9 @@ def spread(epochs: Sequence[int], most: int) -> list[int]:
     return [epochs[place] for place in places]
 
 
-def _image(sample: Sample | None) -> Pixels | None:
+def _image(sample: Sample | None, images: Images) -> Pixels | None:
     try:
-        return None if sample is None else read_image(sample.image)
+        return None if sample is None else images.shown(sample)
     except EndotransferError:
         return None
 

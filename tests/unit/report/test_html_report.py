@@ -16,9 +16,11 @@ from typer.testing import CliRunner
 from endotransfer.cli import app
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.report import tsne
-from endotransfer.report.gallery import read_scores
+from endotransfer.report.gallery import gallery_section, read_scores
 from endotransfer.report.html_report import write_report
-from endotransfer.report.study import Run
+from endotransfer.report.images import Images
+from endotransfer.report.propagation import propagation_section
+from endotransfer.report.study import Run, read_study
 from tests.conftest import MakeExperiment
 from tests.report_study import HOSTILE, build_study, sweep_cells
 from tests.unit.report.test_page import Parsed
@@ -215,3 +217,30 @@ def test_the_command_prints_where_the_page_is(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert done.exit_code == 0
     assert str(tmp_path / "report" / "report.html") in done.output.replace("\n", "")
+
+
+def test_without_photographs_no_figure_depends_on_what_an_image_shows(
+    folder: Path, worlds: dict[str, Path], tmp_path: Path
+) -> None:
+    """The same labels with every image painted over: only a figure with photographs can tell."""
+    painted = tmp_path / worlds["tagged"].name
+    shutil.copytree(worlds["tagged"], painted)
+    for path in painted.rglob("images/*"):
+        Image.new("RGB", Image.open(path).size, "teal").save(path)
+
+    def sheet(data: Path, photographs: bool) -> bytes:
+        propagation_section(read_study(folder), Images([data], photographs=photographs), tmp_path)
+        (png,) = tmp_path.glob("propagation-*.png")
+        return png.read_bytes()
+
+    assert sheet(worlds["tagged"], photographs=True) != sheet(painted, photographs=True)
+    assert sheet(worlds["tagged"], photographs=False) == sheet(painted, photographs=False)
+
+
+def test_predictions_without_photographs_are_few_flat_colours(folder: Path, tmp_path: Path) -> None:
+    def colours(photographs: bool) -> int:
+        gallery_section(read_study(folder), Images(photographs=photographs), tmp_path)
+        sheet = np.asarray(Image.open(tmp_path / "predictions.png").convert("RGB"))
+        return len(np.unique(sheet.reshape(-1, 3), axis=0))
+
+    assert colours(photographs=False) < 400 < colours(photographs=True)
