@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from endotransfer.data.faults import failure
+from endotransfer.guard import MAX_PIXELS
 from endotransfer.predict.overlay import overlay
-from endotransfer.predict.pipeline import Clocks, ahead
+from endotransfer.predict.pipeline import DEPTH, Clocks, ahead
 from endotransfer.predict.prediction import ImagePredictor, Marks, Pixels
 from endotransfer.predict.shots import Marked, Shot, infer
 from endotransfer.predict.video_reader import VideoReader
@@ -57,8 +58,10 @@ def predict_video(
     """
     began, unread = time.perf_counter(), 0
     clocks = Clocks(STAGES)
-    shots = ahead(clocks.stage("decode", lambda _: iter(video), ()), depth=max(4, batch))
-    marked = ahead(clocks.stage("inference", partial(infer, predictor=predictor, batch=batch), shots))
+    # A whole batch may wait, else the network stands still until most of its last one is drawn.
+    depth = max(DEPTH, min(batch, MAX_PIXELS // (video.height * video.width)))
+    shots = ahead(clocks.stage("decode", lambda _: iter(video), ()), depth)
+    marked = ahead(clocks.stage("inference", partial(infer, predictor=predictor, batch=batch), shots), depth)
     drawn = ahead(clocks.stage("draw", partial(_draw, look=look, size=(video.height, video.width)), marked))
     with VideoWriter(out, video) as writer:
         written = clocks.stage("encode", partial(_write, writer=writer), watch(drawn))

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -190,3 +191,24 @@ def test_batches_hold_no_more_pixels_than_one_image_may_have(
     shots = [Shot(str(index), "", pixels) for index, pixels in enumerate([small, None, small, large, small, small])]
     assert [marks is None for _, marks in infer(shots, top_half, batch=4)] == [False, True, *[False] * 4]
     assert sizes == [2, 1, 2]
+
+
+def test_the_network_looks_at_the_next_batch_while_the_last_one_is_drawn(
+    make_video: MakeVideo, tmp_path: Path, top_half: TopHalf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first frame is not drawn before the network has begun its second batch: held-up batches would never end."""
+    second, sizes = Event(), []
+
+    def marked(images: list[Any]) -> list[Marks]:
+        sizes.append(len(images))
+        if len(sizes) == 2:
+            second.set()
+        return TopHalf.mark_batch(top_half, images)
+
+    def hold(shot: Shot, marks: Marks | None) -> None:
+        assert second.wait(10), "the network waits for its own last batch"
+
+    monkeypatch.setattr(top_half, "mark_batch", marked)
+    with VideoReader(make_video("v.mp4")) as reader:
+        predict_video(top_half, reader, tmp_path / "out.mp4", batch=10, look=hold)
+    assert sizes == [10, 10]
