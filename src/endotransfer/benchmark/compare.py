@@ -13,7 +13,7 @@ from endotransfer.benchmark.image_counts import (
     LEVEL,
     check_same_images,
     counts_of_run,
-    paired_difference,
+    paired_differences,
     statistics,
 )
 from endotransfer.errors import ConfigError
@@ -34,7 +34,7 @@ def compare_runs(first: Path, second: Path, metric: str = "miou", resamples: int
     if metric not in known:
         raise ConfigError(f"there is no metric '{metric}'; {nearest(metric, list(known))}")
     statistic = known[metric]
-    difference, *interval = paired_difference([(a, b)], statistic, resamples)
+    difference, *interval = paired_differences([(a, b)], {metric: statistic}, resamples)[metric]
     change = statistic(a.matrices) - statistic(b.matrices)
     change = change[~np.isnan(change)]
     return {

@@ -1,12 +1,13 @@
 """The confusion matrix of every test image of one run, small enough to be kept beside a table and carried with it."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from endotransfer.errors import CheckpointError, DataError
 from endotransfer.files import write_atomically
@@ -14,7 +15,7 @@ from endotransfer.metrics import rates
 from endotransfer.metrics.bootstrap import percentiles, resampled_sums
 from endotransfer.metrics.counts import Counts
 from endotransfer.metrics.image_scores import ImageScores, stack
-from endotransfer.metrics.rates import Statistic
+from endotransfer.metrics.rates import Matrices, Statistic
 from endotransfer.protocols import further_means
 
 LEVEL = 0.95
@@ -89,17 +90,22 @@ def check_same_images(a: ImageCounts, b: ImageCounts, what: Callable[[], str]) -
         raise DataError(f"{what()} were not measured on the same masks; evaluate both on the same images.")
 
 
-def paired_difference(
-    pairs: Sequence[tuple[ImageCounts, ImageCounts]], statistic: Statistic, resamples: int, seed: int = 0
-) -> tuple[float, float, float]:
-    """(difference, low, high): statistic(a) - statistic(b), averaged over `pairs` (one for each training seed).
+def paired_differences(
+    pairs: Sequence[tuple[ImageCounts, ImageCounts]], wanted: Mapping[str, Statistic], resamples: int, seed: int = 0
+) -> dict[str, tuple[float, float, float]]:
+    """(difference, low, high) of each: statistic(a) - statistic(b), averaged over `pairs` (one for each training seed).
 
     All systems and seeds see the same draws of patients, so what makes a patient easy or hard for all cancels.
     """
-    difference = np.mean([statistic(a.matrices.sum(0)) - statistic(b.matrices.sum(0)) for a, b in pairs])
-    drawn = [
-        statistic(resampled_sums(a.matrices, a.groups, resamples, seed))
-        - statistic(resampled_sums(b.matrices, a.groups, resamples, seed))
-        for a, b in pairs
-    ]
-    return float(difference), *percentiles(np.mean(drawn, axis=0), LEVEL)
+    both = [np.stack([a.matrices, b.matrices], axis=1) for a, b in pairs]  # [N, 2, K, K]
+    # Drawing takes far longer than any statistic of what was drawn.
+    drawn = [resampled_sums(one, a.groups, resamples, seed) for one, (a, _) in zip(both, pairs, strict=True)]
+
+    def difference(statistic: Statistic, sums: Sequence[Matrices]) -> NDArray[np.float64]:
+        return np.mean([statistic(some[..., 0, :, :]) - statistic(some[..., 1, :, :]) for some in sums], axis=0)
+
+    whole = [one.sum(0) for one in both]
+    return {
+        name: (float(difference(statistic, whole)), *percentiles(difference(statistic, drawn), LEVEL))
+        for name, statistic in wanted.items()
+    }

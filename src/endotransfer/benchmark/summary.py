@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from endotransfer.benchmark.cells import Figures
-from endotransfer.benchmark.image_counts import LEVEL, ImageCounts, check_same_images, paired_difference, statistics
+from endotransfer.benchmark.image_counts import LEVEL, ImageCounts, check_same_images, paired_differences, statistics
 from endotransfer.errors import DataError
 from endotransfer.metrics.bootstrap import percentiles
 from endotransfer.metrics.percent import percent, percents
@@ -79,11 +79,11 @@ def _differences(
 
 
 def _over_images(images: Sequence[tuple[ImageCounts, ImageCounts]], resamples: int) -> Figures:
-    found: Figures = {}
-    for name, statistic in statistics(images[0][0]).items():
-        difference, *interval = paired_difference(images, statistic, resamples)
-        found[name] = {"mean": percent(difference), "interval": percents(interval)}
-    return found
+    differences = paired_differences(images, statistics(images[0][0]), resamples)
+    return {
+        name: {"mean": percent(difference), "interval": percents(interval)}
+        for name, (difference, *interval) in differences.items()
+    }
 
 
 def _over_seeds(pairs: Sequence[tuple[Figures, Figures]], why: str, resamples: int) -> Figures:

@@ -13,7 +13,7 @@ from endotransfer.benchmark.image_counts import (
     ImageCounts,
     check_same_images,
     counts_of_run,
-    paired_difference,
+    paired_differences,
     read_counts,
     statistics,
 )
@@ -47,14 +47,14 @@ def nothing(cell: Any) -> None:
 def test_one_pair_is_the_paired_bootstrap() -> None:
     a, b = counts(1), counts(2)
     expected = paired_bootstrap(a.matrices, b.matrices, a.groups, miou, resamples=50)
-    assert paired_difference([(a, b)], miou, 50) == pytest.approx(expected)
+    assert paired_differences([(a, b)], {"miou": miou}, 50)["miou"] == pytest.approx(expected)
 
 
 @given(st.integers(0, 10_000))
 @settings(max_examples=20, deadline=None)
 def test_several_seeds_are_averaged_under_the_same_draws(seed: int) -> None:
     pairs = [(counts(seed + index), counts(seed + 100 + index)) for index in range(3)]
-    difference, low, high = paired_difference(pairs, miou, 40)
+    difference, low, high = paired_differences(pairs, {"miou": miou}, 40)["miou"]
     literal = [float(miou(a.matrices.sum(0)) - miou(b.matrices.sum(0))) for a, b in pairs]
     assert difference == pytest.approx(sum(literal) / 3)
     draw, drawn = np.random.default_rng(0), []
@@ -80,7 +80,7 @@ def test_a_difference_has_an_interval_over_images() -> None:
     known = {("base", 0): counts(1), ("lta", 0): counts(2)}
     cells = [cell("base", 0, 10.0), cell("lta", 0, 20.0), cell("lta", 1, 20.0)]
     base, lta = summarise(["base", "lta"], cells, "base", lambda one: known[one["label"], one["seed"]], 30)
-    expected = paired_difference([(known["lta", 0], known["base", 0])], miou, 30)
+    expected = paired_differences([(known["lta", 0], known["base", 0])], {"miou": miou}, 30)["miou"]
     assert [lta["difference"], *lta["interval"]] == pytest.approx([100 * value for value in expected])
     assert lta["differences"]["over"] == "images" and lta["differences"]["seeds"] == [0]
     assert set(lta["differences"]) >= {"miou", "iou_normal", "iou_lesion", "dice_lesion", "iou.normal", "iou.lesion"}
