@@ -115,7 +115,8 @@ def test_a_shown_command_can_be_given_as_it_stands(page: Path, command: str) -> 
 @pytest.mark.parametrize(("page", "command"), named(mentioned_commands()))
 def test_a_mentioned_command_exists_with_its_options(page: Path, command: str) -> None:
     found, words = find_command(command.split())
-    known = {"--help", *(option for parameter in found.params for option in parameter.opts)}
+    options = (option for one in found.params for option in (*one.opts, *one.secondary_opts))
+    known = {"--help", *options}
     assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known
 
 

@@ -19,7 +19,7 @@ from endotransfer.report.drawing import files_named
 from endotransfer.report.images import Images
 from endotransfer.report.page import Section, join, missing, paragraph
 from endotransfer.report.study import Run, Study
-from endotransfer.report.tiles import Tile, TileRow, painted, shrink, strip, write_sheet
+from endotransfer.report.tiles import IMAGE, Tile, TileRow, painted, shrink, strip, write_sheet
 
 SYSTEMS = 5  # with image and truth, a row of seven
 EACH = 2  # images of each kind
@@ -121,7 +121,7 @@ def _tiles(
 ) -> list[Tile]:
     pixels, shown = read_image(sample.image), images.shown(sample)
     truth = read_checked_mask(sample, pixels.shape[:2], classes, keep_contradictions=True).mask
-    tiles = [Tile(shrink(shown), "image")] if images.photographs else []
+    tiles = [Tile(shrink(shown), IMAGE)] if images.photographs else []
     tiles.append(Tile(painted(shown, truth), "truth"))
     for label, predictor in predictors.items():
         iou = ious.get(label)

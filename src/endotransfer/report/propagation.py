@@ -17,7 +17,7 @@ from endotransfer.report.drawing import files_named
 from endotransfer.report.images import Images
 from endotransfer.report.page import Html, Section, join, missing, paragraph, tag
 from endotransfer.report.study import Run, Study, file_name
-from endotransfer.report.tiles import Pixels, Tile, TileRow, shrink, strip, write_sheet
+from endotransfer.report.tiles import IMAGE, Pixels, Tile, TileRow, shrink, strip, write_sheet
 
 EPOCHS = 5  # shown; the CSV has all
 SYSTEMS = 6
@@ -82,7 +82,7 @@ def _row(
     key: str, by_epoch: dict[int, Pixels], sample: Sample | None, classes: Classes | None, images: Images
 ) -> TileRow:
     pixels = _image(sample, images)
-    tiles = [] if pixels is None or not images.photographs else [Tile(shrink(pixels), "image")]
+    tiles = [] if pixels is None or not images.photographs else [Tile(shrink(pixels), IMAGE)]
     for epoch in spread(list(by_epoch), EPOCHS):
         labels = by_epoch[epoch]
         share = 100 * (labels != IGNORE).mean()

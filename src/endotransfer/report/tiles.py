@@ -18,6 +18,7 @@ from endotransfer.predict.files import overlay
 from endotransfer.report.drawing import LIGHT, figure_settings, panels
 from endotransfer.report.page import Html, breakable, data_uri, tag, void
 
+IMAGE = "image"  # the title of a tile that shows the photograph itself
 SIDE = 224  # pixels of a tile's longer side
 WHITE = np.array([255, 255, 255], np.uint8)
 Pixels = NDArray[np.uint8]
@@ -77,15 +78,18 @@ def write_sheet(path: Path, rows: Sequence[TileRow]) -> None:
         for place, row in enumerate(rows):
             for cell, tile in zip(axes[place * columns :], row.tiles, strict=False):
                 cell.imshow(tile.pixels, interpolation="nearest")
-                above = (
-                    f"{row.title[:28]}\n{row.note[:28]}"
-                    if tile is row.tiles[0]
-                    else f"{tile.title[:28]}\n{tile.figure}"
-                )
-                cell.set_title(above, fontsize=6.5, loc="left")
+                cell.set_title(_above(row, tile), fontsize=6.5, loc="left")
         raw = io.BytesIO()
         figure.savefig(raw, format="png", dpi=160)
     write_atomically(path, raw.getvalue(), DataError)
+
+
+def _above(row: TileRow, tile: Tile) -> str:
+    """Two lines: over an image what the row is about, over others what they show; over another in front, both."""
+    about, shown = f"{row.title[:28]}\n{row.note[:28]}", f"{tile.title[:28]}\n{tile.figure}"
+    if tile is not row.tiles[0]:
+        return shown
+    return about if tile.title == IMAGE else f"{row.title} {row.note}"[:30] + f"\n{tile.title} {tile.figure}"[:30]
 
 
 def _jpeg(pixels: Pixels) -> bytes:
