@@ -67,7 +67,7 @@ class SemanticTransferConfig(Strict):
     # (where there is local evidence and the segmenter is believed without it: pixels)
     tag_head_weight: float = Field(1.0, ge=0)  # of S1's loss on the target's tags, Eq. 2, where there is local evidence
     tag_rule: Literal["none", "veto", "fill_normal"] = "none"
-    tag_weight: float = Field(0.0, ge=0)  # of the loss on pixels by tags, where the segmenter labels alone
+    tag_weight: float = Field(0.0, ge=0)  # of the loss on pixels by tags, where there is no local evidence
     teacher_momentum: float | None = Field(None, ge=0, lt=1)  # None: no teacher
 
 
@@ -172,7 +172,8 @@ class SemanticTransfer(Method):
         if evidence is None:
             return summary.figures()
         self.local.trust.copy_(evidence.believed)
-        return summary.figures() | {"trust": float(evidence.believed), "local_limit": float(evidence.limit)}
+        witnesses = {"trust": evidence.believed, "tag_auroc": evidence.agreement, "local_limit": evidence.limit}
+        return summary.figures() | {name: float(value) for name, value in witnesses.items()}
 
     def _evidence(self) -> Evidence | None:
         """Both witnesses of where a tagged lesion is; None: the set's thresholds decide."""
@@ -234,10 +235,10 @@ class SemanticTransfer(Method):
         # teacher in the target; where local evidence says where the lesion is, S1 learns the tags for itself.
         weight = config.tag_head_weight if self.uses_evidence else 1.0
         terms |= {name: weight * term for name, term in target_tag_term(target, output).items()}
-        if config.tag_weight and target.tags is not None:
-            # Local evidence has said where the lesion is: a loss that lets the network choose would only take it back.
-            alone = self.local.trust if self.uses_evidence else 1
-            terms["tags"] = config.tag_weight * alone * tag_loss(logits, target.tags, target.stored)
+        if config.tag_weight and target.tags is not None and not self.uses_evidence:
+            # Features from scratch learn from it what a lesion is.  Others know, and it makes them paint something in
+            # every image tagged lesion: recall for precision, at a loss.
+            terms["tags"] = config.tag_weight * tag_loss(logits, target.tags, target.stored)
         return terms
 
     def _on_pseudo_labels(self, logits: Tensor, labels: Tensor, tags: Tensor | None) -> Tensor:

@@ -56,6 +56,7 @@ class Evidence:
     """What both witnesses said of the whole target set, and what follows for each image that is tagged lesion."""
 
     limit: Tensor
+    agreement: Tensor  # AUROC of the tags by what the segmenter says
     believed: Tensor  # 1: the segmenter alone is, from the start; 0: it needs the other witness
 
     def __init__(
@@ -88,8 +89,8 @@ class Evidence:
             tally.reduce_over_processes()
         self.limit = self.on_normal.exceeded_by(self.false_alarms)
         # Without normal images there is no limit either: then the segmenter alone is believed.
-        agreement = auroc(self.lesions, self.normals).nan_to_num(1.0)
-        self.believed = (agreement >= BELIEVED).float() if self.trust is None else self.trust
+        self.agreement = auroc(self.lesions, self.normals).nan_to_num(1.0)
+        self.believed = (self.agreement >= BELIEVED).float() if self.trust is None else self.trust
 
     def label(self, logits: Tensor, local: Tensor, by_set: Tensor) -> Tensor:
         """Labels [B, H, W] uint8 of images tagged lesion: logits [B, K, H, W], local scores [B, H, W].
