@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.batch import Batch
+from endotransfer.batch import LESION, Batch
 from endotransfer.methods.base import Memo
 from endotransfer.methods.lta import Lta, levels_at
 from endotransfer.transfer.adversarial import fooling_loss
@@ -139,3 +139,22 @@ def test_advent_shows_its_critics_self_information_and_lta_probabilities(build: 
     logits[:, 0] = 1e4
     assert build("lta").what_the_critic_sees(logits)[:, 0].unique().tolist() == [1.0]
     assert build("advent").what_the_critic_sees(logits).abs().max().item() == 0
+
+
+@pytest.mark.parametrize("name", ["lta", "advent"])
+def test_tags_as_supervision_clear_normal_images_and_find_something_in_others(
+    build: Build, batch: Batch, name: str
+) -> None:
+    """With `tag_weight` lesions leave images tagged normal and stay in the others; without it nobody asks for that."""
+    assert batch.target is not None and batch.target.tags is not None
+    lesion = batch.target.tags == LESION
+    assert lesion.any() and not lesion.all()
+    gaps = {}
+    for weight in (0.0, 1.0):
+        method = build(name, tag_weight=weight)
+        train(method, batch, 25, "net")
+        with torch.no_grad():
+            chance = method.segmenter(batch.target.images, domain="target").logits.softmax(1)[:, LESION:].sum(1)
+        highest = chance.flatten(1).max(1).values
+        gaps[weight] = (highest[lesion].mean() - highest[~lesion].mean()).item()
+    assert gaps[1.0] > gaps[0.0] + 0.1

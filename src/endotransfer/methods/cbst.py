@@ -18,11 +18,10 @@ from torch import Tensor
 from endotransfer.batch import Batch, SegOutput, TargetBatch
 from endotransfer.config import Strict
 from endotransfer.methods.base import Memo, Method, Stage
-from endotransfer.methods.terms import source_terms, target_tag_term
+from endotransfer.methods.terms import pixel_tag_term, source_terms, target_tag_term
 from endotransfer.transfer.labelling import TargetSet, label_target_set
 from endotransfer.transfer.losses import segmentation
 from endotransfer.transfer.portion import portion
-from endotransfer.transfer.tags import tag_loss
 
 
 class CBSTConfig(Strict):
@@ -74,9 +73,7 @@ class CBST(Method):
         assert target.stored is not None
         logits = output.at(target.images.shape[-2:])
         terms = {"segmentation_target": segmentation(logits, target.stored), **target_tag_term(target, output)}
-        if self.config.tag_weight and target.tags is not None:
-            terms["tags"] = self.config.tag_weight * tag_loss(logits, target.tags, target.stored)
-        return terms
+        return terms | pixel_tag_term(self.config.tag_weight, target, logits)
 
     def _predict(self, images: Tensor) -> SegOutput:
         return self.predictor()(images, domain="target")

@@ -5,7 +5,8 @@ Faithful: both levels (`multi`) or the last alone (`single`), the critic's layer
 the logits up-sampled to the image's size; source is scored as 0, target as 1.
 Designed here: the shared DeepLab-v3 in place of DeepLab-v2 (`model.head: deeplab_v2` for the original), so that rows
 compare methods and not networks; optimiser and schedule of the segmenter are the experiment's; where images carry tags,
-S1 learns from those of both domains.
+S1 learns from those of both domains, and `tags` lets those of the target supervise its pixels too (an image tagged
+normal has no lesion pixel), for a fair comparison with methods that do.
 """
 
 from typing import Any, ClassVar
@@ -19,7 +20,7 @@ from torch.optim import Adam, Optimizer
 from endotransfer.batch import Batch, SegOutput
 from endotransfer.config import Strict
 from endotransfer.methods.base import Memo, Method, World
-from endotransfer.methods.terms import source_terms, target_tag_term
+from endotransfer.methods.terms import pixel_tag_term, source_terms, target_tag_term
 from endotransfer.models.critics import SoftmaxCritic
 from endotransfer.models.two_level import TwoLevelSegmenter
 from endotransfer.transfer.adversarial import critic_loss, fooling_loss
@@ -36,12 +37,17 @@ class LtaConfig(Strict):
     weight_aux: float = Field(0.0002, ge=0)
     segmentation_aux: float = Field(0.1, gt=0)
     critic_lr: float = Field(1e-4, gt=0)
+    tag_weight: float = Field(0.0, ge=0)  # of pixels supervised by tags
 
 
 class Lta(Method):
     name = "lta"
     summary = "LtA (AdaptSegNet): critics on the softmax maps of two levels"
-    presets: ClassVar[dict[str, dict[str, Any]]] = {"multi": {}, "single": {"two_levels": False}}
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "multi": {},
+        "single": {"two_levels": False},
+        "tags": {"tag_weight": 0.5},
+    }
     Config: ClassVar[type[Strict]] = LtaConfig
     config: LtaConfig
     critics: nn.ModuleDict
@@ -78,6 +84,7 @@ class Lta(Method):
         if "aux" in source_levels:
             labelled = source_levels["aux"][: len(source.masks)]
             terms["segmentation_source_aux"] = self.config.segmentation_aux * segmentation(labelled, source.masks)
+        terms |= pixel_tag_term(self.config.tag_weight, target, target_levels["main"])
         return terms | self.transfer_terms(source_levels, target_levels, memo)
 
     # -- what ADVENT does otherwise -----------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from torch.optim import Adam, Optimizer
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
 from endotransfer.config import Strict
 from endotransfer.methods.base import Memo, Method, SourceSet, Stage
-from endotransfer.methods.terms import source_terms, target_tag_term
+from endotransfer.methods.terms import pixel_tag_term, source_terms, target_tag_term
 from endotransfer.models.discriminator import Discriminator
 from endotransfer.models.local_view import LocalHead, LocalView
 from endotransfer.transfer.adversarial import critic_loss, fooling_loss
@@ -27,7 +27,6 @@ from endotransfer.transfer.labelling import TargetSet, label_target_set
 from endotransfer.transfer.local_layer import fit, source_examples, target_examples
 from endotransfer.transfer.losses import segmentation, segmentation_by_tag
 from endotransfer.transfer.portion import portion
-from endotransfer.transfer.tags import tag_loss
 from endotransfer.transfer.teacher import MeanTeacher
 
 
@@ -235,11 +234,9 @@ class SemanticTransfer(Method):
         # teacher in the target; where local evidence says where the lesion is, S1 learns the tags for itself.
         weight = config.tag_head_weight if self.uses_evidence else 1.0
         terms |= {name: weight * term for name, term in target_tag_term(target, output).items()}
-        if config.tag_weight and target.tags is not None and not self.uses_evidence:
-            # Features from scratch learn from it what a lesion is.  Others know, and it makes them paint something in
-            # every image tagged lesion: recall for precision, at a loss.
-            terms["tags"] = config.tag_weight * tag_loss(logits, target.tags, target.stored)
-        return terms
+        # Features from scratch learn from it what a lesion is.  Others know, and it makes them paint something in every
+        # image tagged lesion: recall for precision, at a loss.
+        return terms if self.uses_evidence else terms | pixel_tag_term(config.tag_weight, target, logits)
 
     def _on_pseudo_labels(self, logits: Tensor, labels: Tensor, tags: Tensor | None) -> Tensor:
         """The target's half of Eq. 3: logits [B, K, H, W], labels [B, H, W], tags [B]."""

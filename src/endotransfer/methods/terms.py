@@ -6,6 +6,7 @@ from torch import Tensor
 
 from endotransfer.batch import SegOutput, SourceBatch, TargetBatch
 from endotransfer.transfer.losses import classification, segmentation
+from endotransfer.transfer.tags import tag_loss
 
 
 def source_terms(
@@ -24,3 +25,10 @@ def target_tag_term(target: TargetBatch, output: SegOutput) -> dict[str, Tensor]
     if output.tag_logits is None or target.tags is None:
         return {}
     return {"classification_target": classification(output.tag_logits, target.tags)}
+
+
+def pixel_tag_term(weight: float, target: TargetBatch, logits: Tensor) -> dict[str, Tensor]:
+    """Pixels supervised by the target's tags: logits [B, K, H, W]; empty without a weight, or without tags."""
+    if not weight or target.tags is None:
+        return {}
+    return {"tags": weight * tag_loss(logits, target.tags, target.stored)}
