@@ -154,7 +154,7 @@ def test_tags_as_supervision_clear_normal_images_and_find_something_in_others(
         method = build(name, tag_weight=weight)
         train(method, batch, 25, "net")
         with torch.no_grad():
-            chance = method.segmenter(batch.target.images, domain="target").logits.softmax(1)[:, LESION:].sum(1)
-        highest = chance.flatten(1).max(1).values
+            found = method.segmenter(batch.target.images, domain="target").logits.softmax(1)[:, LESION:].sum(1)
+        highest = found.flatten(1).max(1).values
         gaps[weight] = (highest[lesion].mean() - highest[~lesion].mean()).item()
     assert gaps[1.0] > gaps[0.0] + 0.1

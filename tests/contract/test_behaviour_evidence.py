@@ -247,7 +247,7 @@ def test_a_segmenter_that_is_believed_wholly_labels_by_the_thresholds_of_the_set
     with_evidence, alone = seeing(), seeing(lesion_rule="set")
     (one, figures), (other, plain) = (pass_over(method, 0, 9.0) for method in (with_evidence, alone))
     assert torch.equal(one.maps, other.maps)
-    assert figures.keys() - plain.keys() == {"trust", "tag_auroc", "local_limit"}
+    assert figures.keys() - plain.keys() == {"trust", "tag_auroc", "witness_gap", "local_limit"}
 
 
 def test_every_image_tagged_lesion_gets_both_labels_where_the_segmenter_is_not_believed(seeing: Build) -> None:

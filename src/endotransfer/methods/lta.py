@@ -5,8 +5,8 @@ Faithful: both levels (`multi`) or the last alone (`single`), the critic's layer
 the logits up-sampled to the image's size; source is scored as 0, target as 1.
 Designed here: the shared DeepLab-v3 in place of DeepLab-v2 (`model.head: deeplab_v2` for the original), so that rows
 compare methods and not networks; optimiser and schedule of the segmenter are the experiment's; where images carry tags,
-S1 learns from those of both domains, and `tags` lets those of the target supervise its pixels too (an image tagged
-normal has no lesion pixel), for a fair comparison with methods that do.
+S1 learns from those of both domains, and `tags` lets those of the target supervise its pixels too (none is lesion where
+the tag says normal, some are where it says lesion), for a fair comparison with methods that do.
 """
 
 from typing import Any, ClassVar

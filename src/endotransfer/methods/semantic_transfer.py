@@ -171,7 +171,10 @@ class SemanticTransfer(Method):
         if evidence is None:
             return summary.figures()
         self.local.trust.copy_(evidence.believed)
-        witnesses = {"trust": evidence.believed, "tag_auroc": evidence.agreement, "local_limit": evidence.limit}
+        witnesses = {
+            "trust": evidence.believed, "tag_auroc": evidence.agreement, "witness_gap": evidence.gap,
+            "local_limit": evidence.limit,
+        }  # fmt: skip
         return summary.figures() | {name: float(value) for name, value in witnesses.items()}
 
     def _evidence(self) -> Evidence | None:
@@ -226,7 +229,7 @@ class SemanticTransfer(Method):
         return self.predictor()(images, domain="target")
 
     def _target_terms(self, target: TargetBatch, output: SegOutput, logits: Tensor) -> dict[str, Tensor]:
-        """The target halves of Eqs. 2 and 3, and the tag loss on what carries no pseudo-label."""
+        """The target halves of Eqs. 2 and 3, and, without local evidence, the tag loss on pixels."""
         config, terms = self.config, {}
         if target.stored is not None:
             terms["segmentation_target"] = self._on_pseudo_labels(logits, target.stored, target.tags)
@@ -234,8 +237,8 @@ class SemanticTransfer(Method):
         # teacher in the target; where local evidence says where the lesion is, S1 learns the tags for itself.
         weight = config.tag_head_weight if self.uses_evidence else 1.0
         terms |= {name: weight * term for name, term in target_tag_term(target, output).items()}
-        # Features from scratch learn from it what a lesion is.  Others know, and it makes them paint something in every
-        # image tagged lesion: recall for precision, at a loss.
+        # Where nothing else says what a lesion is, this teaches it.  Beside local evidence it only makes the network
+        # paint something in every image tagged lesion.
         return terms if self.uses_evidence else terms | pixel_tag_term(config.tag_weight, target, logits)
 
     def _on_pseudo_labels(self, logits: Tensor, labels: Tensor, tags: Tensor | None) -> Tensor:

@@ -56,7 +56,7 @@ def paired_bootstrap(
 
 
 def resampled_sums(matrices: ArrayLike, groups: Groups, resamples: int = 1000, seed: int = 0) -> Matrices:
-    """The summed matrix of each resample: [N, K, K], [N] -> [R, K, K]; R = 0 with one group or none."""
+    """The summed matrix of each resample: [N, ...], [N] -> [R, ...]; R = 0 with one group or none."""
     grouped = sum_by_group(matrices, groups)
     number, shape = len(grouped), grouped.shape[1:]
     if number < 2 or not resamples:
@@ -69,7 +69,7 @@ def resampled_sums(matrices: ArrayLike, groups: Groups, resamples: int = 1000, s
 
 
 def sum_by_group(matrices: ArrayLike, groups: Groups) -> Matrices:
-    """[N, K, K], [N] -> [G, K, K], groups in order of their first image."""
+    """[N, ...], [N] -> [G, ...], groups in order of their first image."""
     matrix = np.asarray(matrices)
     if len(matrix) != len(groups):
         raise DataError(f"{len(matrix)} images have {len(groups)} groups; give each image one patient or cluster.")

@@ -20,8 +20,11 @@ ROW_OF_METHOD = {
     "cl": "CL", "lsd": "LSD", "cycada": "CyCADA",
 }  # fmt: skip
 ALIASES = {"baseline": "bl", "deeplabv3": "bl"}
-# Presets that are less or more than what the paper compared: one level of two, masks beside tags, one stage of two.
-NOT_THE_PAPERS = {("lta", "single"), ("cdws", "masks"), ("cycada", "translation"), ("cycada", "features")}
+# Presets that are less or more than what the paper compared: one level of two, tags on pixels, masks beside tags, one
+# stage of two.
+NOT_THE_PAPERS = {
+    ("lta", "single"), ("lta", "tags"), ("cdws", "masks"), ("cycada", "translation"), ("cycada", "features"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,12 @@ def strip(row: TileRow) -> Html:
 def write_sheet(path: Path, rows: Sequence[TileRow]) -> None:
     """All rows as one PNG."""
     columns = max(len(row.tiles) for row in rows)
+    lines = max(_above(row, tile).count("\n") + 1 for row in rows for tile in row.tiles)
+    margin = 0.12 + 0.1 * lines  # inches
     with rc_context(figure_settings(LIGHT)):
-        figure, axes = panels(LIGHT, len(rows) * columns, columns, size=(1.5, 1.78), margins=(0.04, 0.04, 0.32, 0.02))
+        figure, axes = panels(
+            LIGHT, len(rows) * columns, columns, size=(1.5, 1.46 + margin), margins=(0.04, 0.04, margin, 0.02)
+        )
         for cell in axes:
             cell.set_axis_off()
         for place, row in enumerate(rows):
@@ -85,11 +89,11 @@ def write_sheet(path: Path, rows: Sequence[TileRow]) -> None:
 
 
 def _above(row: TileRow, tile: Tile) -> str:
-    """Two lines: over an image what the row is about, over others what they show; over another in front, both."""
+    """What a row is about stands over its first tile; over all tiles but an image itself, what they show."""
     about, shown = f"{row.title[:28]}\n{row.note[:28]}", f"{tile.title[:28]}\n{tile.figure}"
     if tile is not row.tiles[0]:
         return shown
-    return about if tile.title == IMAGE else f"{row.title} {row.note}"[:30] + f"\n{tile.title} {tile.figure}"[:30]
+    return about if tile.title == IMAGE else f"{about}\n{tile.title[:20]} {tile.figure}"
 
 
 def _jpeg(pixels: Pixels) -> bytes:

@@ -6,23 +6,26 @@ What ranks its pixels and how large its lesion is come from two witnesses, the s
 features (models/local_view.py) which source masks and target tags have taught (transfer/local_layer.py):
 
 * its score that the pixels of normal images practically never reach says how much of an image is lesion;
-* how well the segmenter, while it knows the source alone, tells lesion images from normal ones says whether it needs
-  that help.  One that tells them apart does not: there Algorithm 1 stands as it is.
+* whether the segmenter, while it knows the source alone, tells lesion images from normal ones, and by the right places,
+  says whether it needs that help.  One that does so needs none: there Algorithm 1 stands as it is.
 
 Scores are [B, h, w], tags [B]; everything is summed over processes.
 """
 
+import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from endotransfer.batch import IGNORE, LESION, NORMAL
+from endotransfer.reduce import sum_over_processes
 from endotransfer.transfer.tally import Tally, auroc
 
 FALSE_ALARMS = 0.003  # of the places of normal images exceed the limit: about three places of a 32 x 32 map
 LEAST_AREA, MOST_AREA = 0.02, 0.9  # of an image tagged lesion
-BELIEVED = 0.6  # AUROC of the tags from which on the segmenter alone is believed; chance is 0.5
+BELIEVED = 0.6  # AUROC of the tags from which on the segmenter alone may be believed; chance is 0.5
+SUREST = 0.05  # of an image's places: what the segmenter stands for
 
 
 def lesion_score(logits: Tensor) -> Tensor:
@@ -52,11 +55,22 @@ def standardised(scores: Tensor) -> Tensor:
     return (scores - mean) / deviation.clamp(min=1e-3)
 
 
+def rank_of_surest(own: Tensor, local: Tensor) -> Tensor:
+    """How high the segmenter's SUREST places rank among local scores: both [B, P] -> [B]; 0 lowest, 1 highest."""
+    chosen = local.gather(1, own.topk(_surest(own)).indices)
+    ordered = local.sort(1).values
+    below, up_to = (
+        torch.searchsorted(ordered, chosen, right=right) for right in (False, True)
+    )  # places that tie share
+    return ((below + up_to).float().mean(1) / 2) / local.shape[1]
+
+
 class Evidence:
     """What both witnesses said of the whole target set, and what follows for each image that is tagged lesion."""
 
     limit: Tensor
     agreement: Tensor  # AUROC of the tags by what the segmenter says
+    gap: Tensor  # how much better both witnesses agree in lesion images than in normal ones: mean `rank_of_surest`
     believed: Tensor  # 1: the segmenter alone is, from the start; 0: it needs the other witness
 
     def __init__(
@@ -74,23 +88,33 @@ class Evidence:
         self.look, self.handed_over, self.trust, self.portion = look, handed_over, trust, portion
         self.false_alarms = false_alarms
         self.on_normal, self.lesions, self.normals = Tally(device), Tally(device), Tally(device)
+        self.ranks = torch.zeros(2, 2, dtype=torch.float64, device=device)  # of NORMAL and LESION images: sum, number
 
     def hear(self, logits: Tensor, local: Tensor, tags: Tensor) -> None:
         """Both witnesses on a batch: logits [B, K, h, w], local scores [B, h, w]."""
         self.on_normal.add(local, tags == NORMAL)
         places = lesion_score(logits).flatten(1)
-        pooled = places.topk(max(1, places.shape[1] // 20)).values.mean(1)
+        pooled = places.topk(_surest(places)).values.mean(1)
         self.lesions.add(pooled, tags == LESION)
         self.normals.add(pooled, tags == NORMAL)
+        rank = rank_of_surest(places, local.flatten(1)).double()
+        for kind in (NORMAL, LESION):
+            chosen = tags == kind
+            self.ranks[kind] += torch.stack([torch.where(chosen, rank, 0).sum(), chosen.sum()])
 
     def settle(self) -> None:
         """When all were heard: the score that normal images do not reach, and whom to believe."""
         for tally in (self.on_normal, self.lesions, self.normals):
             tally.reduce_over_processes()
         self.limit = self.on_normal.exceeded_by(self.false_alarms)
-        # Without normal images there is no limit either: then the segmenter alone is believed.
-        self.agreement = auroc(self.lesions, self.normals).nan_to_num(1.0)
-        self.believed = (self.agreement >= BELIEVED).float() if self.trust is None else self.trust
+        self.agreement = auroc(self.lesions, self.normals)
+        sums, images = sum_over_processes(self.ranks).unbind(1)
+        normal, lesion = sums / images
+        self.gap = (lesion - normal).float()
+        # Another camera may part the tags by chance, but then by places that mean nothing.  Without normal images there
+        # is neither figure, nor a limit: then the segmenter alone is believed.
+        apart, rightly = self.agreement.nan_to_num(1.0) >= BELIEVED, self.gap.nan_to_num(1.0) > 0
+        self.believed = (apart & rightly).float() if self.trust is None else self.trust
 
     def label(self, logits: Tensor, local: Tensor, by_set: Tensor) -> Tensor:
         """Labels [B, H, W] uint8 of images tagged lesion: logits [B, K, H, W], local scores [B, H, W].
@@ -104,6 +128,10 @@ class Evidence:
         kind = LESION + logits[:, LESION:].argmax(1)
         labels = torch.where(labels == LESION, kind, labels).to(torch.uint8)
         return torch.where(self.believed < 1, labels, by_set)
+
+
+def _surest(places: Tensor) -> int:
+    return max(1, math.floor(SUREST * places.shape[1]))
 
 
 def _area(lesion: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from endotransfer.transfer.evidence import (
     Evidence,
     label_each_image,
     lesion_score,
+    rank_of_surest,
     standardised,
 )
 from endotransfer.transfer.local_layer import REST, TOP, source_evidence, target_evidence
@@ -202,11 +203,18 @@ def flat_logits(scores, side=4):
     return torch.stack([torch.zeros_like(score), score], dim=1)
 
 
-def heard(lesion, normal, trust=None):
-    """Evidence that has heard images with such scores, in two batches."""
+def heard(lesion, normal, trust=None, in_lesions=1.0, in_normals=0.0):
+    """Evidence that has heard images with such scores, in two batches.
+
+    The segmenter is a little surer of the first place; of that local evidence says `in_lesions` or `in_normals`, and
+    0.5 of all others.
+    """
     evidence = Evidence(nobody, 0.0, trust)
-    for scores, tag in ((lesion, LESION), (normal, NORMAL)):
-        evidence.hear(flat_logits(scores), torch.zeros(len(scores), 4, 4), torch.full((len(scores),), tag))
+    for scores, tag, first in ((lesion, LESION, in_lesions), (normal, NORMAL, in_normals)):
+        logits, local = flat_logits(scores), torch.full((len(scores), 4, 4), 0.5)
+        logits[:, 1, 0, 0] += 1e-3
+        local[:, 0, 0] = first
+        evidence.hear(logits, local, torch.full((len(scores),), tag))
     evidence.settle()
     return evidence
 
@@ -216,6 +224,32 @@ def test_the_segmenter_is_believed_where_it_tells_the_tags_apart(below, believed
     """`below` of 40 normal images score lower than the lesion: an AUROC of below / 40, to be 0.6 or more."""
     evidence = heard([0.0], [-1.0] * below + [1.0] * (40 - below))
     assert evidence.believed.item() == believed
+
+
+@pytest.mark.parametrize(
+    "in_lesions, in_normals, believed",
+    [(1.0, 0.0, True), (1.0, 0.5, True), (0.5, 0.0, True), (0.5, 0.5, False), (1.0, 1.0, False), (0.0, 1.0, False)],
+)
+def test_it_is_believed_only_where_local_evidence_points_at_the_same_places(in_lesions, in_normals, believed):
+    """More so in lesion images than in normal ones: both may prefer the middle of every image."""
+    evidence = heard([1.0, 2.0], [-1.0, -2.0, -3.0], None, in_lesions, in_normals)
+    assert evidence.agreement == 1
+    assert evidence.gap.item() == pytest.approx((in_lesions - in_normals) * 15 / 16)  # 16 places, ties in the middle
+    assert evidence.believed.item() == believed
+
+
+@given(SEEDS, st.integers(1, 45), st.integers(2, 9))
+def test_the_rank_of_the_surest_places_literally(seed, places, values):
+    own = random(seed, 3, places)
+    local = torch.randint(0, values, (3, places), generator=torch.Generator().manual_seed(seed)).double()
+    expected = []
+    for image in range(3):
+        order = sorted(range(places), key=lambda place: -own[image, place].item())
+        chosen = [local[image, place].item() for place in order[: max(1, int(0.05 * places))]]
+        below = [sum(value < one for value in local[image].tolist()) for one in chosen]
+        ties = [sum(value == one for value in local[image].tolist()) for one in chosen]
+        expected.append(statistics.fmean(b + t / 2 for b, t in zip(below, ties, strict=True)) / places)
+    assert rank_of_surest(own, local).tolist() == pytest.approx(expected)
 
 
 def test_what_an_earlier_pass_found_stands():

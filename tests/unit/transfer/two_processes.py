@@ -69,12 +69,12 @@ def evidence_gradient(scores: Tensor, masks: Tensor, tags: Tensor) -> Tensor:
 
 
 def heard(logits: Tensor, mine: slice) -> list[Tensor]:
-    """What evidence makes of both witnesses on some of the images: its tallies, its limit and its trust."""
+    """What evidence makes of both witnesses on some of the images: its tallies, limit, gap and trust."""
     evidence = Evidence(lambda images: images, 0.0, None)
     evidence.hear(logits[mine], logits[mine, 0], TAGS[mine])
     evidence.settle()
     tallies = (evidence.on_normal, evidence.lesions, evidence.normals)
-    return [*(tally.counts for tally in tallies), evidence.limit, evidence.believed]
+    return [*(tally.counts for tally in tallies), evidence.limit, evidence.gap, evidence.believed]
 
 
 def thresholds(logits: Tensor) -> Tensor:
