@@ -90,10 +90,10 @@ def write_sheet(path: Path, rows: Sequence[TileRow]) -> None:
 
 def _above(row: TileRow, tile: Tile) -> str:
     """What a row is about stands over its first tile; over all tiles but an image itself, what they show."""
-    about, shown = f"{row.title[:28]}\n{row.note[:28]}", f"{tile.title[:28]}\n{tile.figure}"
+    about, shown = f"{row.title[:32]}\n{row.note[:32]}", f"{tile.title[:32]}\n{tile.figure}"
     if tile is not row.tiles[0]:
         return shown
-    return about if tile.title == IMAGE else f"{about}\n{tile.title[:20]} {tile.figure}"
+    return about if tile.title == IMAGE else f"{about}\n{tile.title[:20]} {tile.figure}".rstrip()
 
 
 def _jpeg(pixels: Pixels) -> bytes:

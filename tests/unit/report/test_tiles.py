@@ -1,0 +1,23 @@
+"""Over every picture of a sheet stands what it shows, and over the first what its row is about."""
+
+import numpy as np
+
+from endotransfer.report.tiles import IMAGE, Tile, TileRow, _above
+
+PIXELS = np.zeros((2, 2, 3), np.uint8)
+NOTE = "wcebleedgen/non_bleeding-1025"  # as long as names of public sets are
+
+
+def titles(*tiles: Tile) -> list[str]:
+    row = TileRow("Worst", NOTE, list(tiles))
+    return [_above(row, tile) for tile in row.tiles]
+
+
+def test_an_image_carries_the_name_of_its_row() -> None:
+    assert titles(Tile(PIXELS, IMAGE), Tile(PIXELS, "lta", "12.5")) == [f"Worst\n{NOTE[:32]}", "lta\n12.5"]
+
+
+def test_without_images_the_first_tile_says_both() -> None:
+    first, second = titles(Tile(PIXELS, "truth"), Tile(PIXELS, "lta", "12.5"))
+    assert first.split("\n") == ["Worst", NOTE[:32], "truth"]
+    assert second == "lta\n12.5"
