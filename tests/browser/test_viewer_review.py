@@ -91,7 +91,7 @@ def test_a_random_sample_gives_an_iou_with_an_interval(visit: Callable[..., Any]
     page.click("#draw")
     page.wait_for_selector("#drawn:visible")
     assert (images / "reviewed" / "sample.yaml").exists()
-    page.wait_for_function("document.querySelectorAll('#strip b').length <= 3")  # the list follows the answer
+    page.wait_for_function("() => document.querySelectorAll('#strip b').length <= 3")  # the list follows the answer
     drawn = page.locator("#strip b").all_inner_texts()
     assert drawn
     for number, name in enumerate(drawn):
