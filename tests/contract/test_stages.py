@@ -14,7 +14,7 @@ from endotransfer.engine.checkpoint import load_latest
 from endotransfer.engine.plan import lay_out
 from endotransfer.engine.trainer import Trainer
 from endotransfer.errors import ConfigError
-from endotransfer.methods.base import METHODS, Memo, Method, SourceSet, Stage, method_config
+from endotransfer.methods.base import METHODS, Memo, Method, SourceSet, Stage, World, method_config
 from endotransfer.methods.terms import source_terms
 from endotransfer.transfer.labelling import TargetSet
 
@@ -162,3 +162,15 @@ def test_sampling_by_class_trains(make_experiment: Any, tmp_path: Path) -> None:
         engine.train(make_experiment("untagged", "source_only", sampling=sampling, **short), tmp_path / sampling)
     one, other = final(tmp_path / "images"), final(tmp_path / "classes")
     assert not all(torch.equal(one[key], other[key]) for key in one)
+
+
+@pytest.mark.parametrize(
+    ("world", "epochs", "warmup"), [("tagged", 8, 1), ("untagged", 8, 4), ("untagged", 3, 2), ("untagged", 2, 1)]
+)
+def test_without_tags_robust_knows_the_source_well_before_it_labels(
+    make_experiment: Any, world: str, epochs: int, warmup: int
+) -> None:
+    cls, _, config = method_config({"name": "semantic_transfer", "preset": "robust"})
+    model = make_experiment(world, "semantic_transfer").model
+    stages = cls(World(2, world == "tagged", model, epochs=epochs), config).stages()
+    assert [(stage.name, stage.epochs) for stage in stages] == [("warm-up", warmup), ("transfer", epochs - warmup)]

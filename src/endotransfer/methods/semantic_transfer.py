@@ -37,6 +37,7 @@ class SemanticTransferConfig(Strict):
     eta: float = Field(0.3, ge=0)
     mu: float = Field(10.0, ge=0)
     warmup_epochs: int = Field(1, ge=0)  # on the source alone
+    untagged_warmup: float = Field(0.0, ge=0, lt=1)  # of all epochs, where that is more and the target has no tags
     # Eq. 3.  PAPER: sums over pixels; then L_S is 1e4 to 1e5 and every other weight is noise.
     reduction: Literal["mean", "sum"] = "mean"
     # Algorithms 1 and 2, Eq. 5
@@ -79,6 +80,7 @@ class SemanticTransfer(Method):
         "robust": {
             "eta": 0.001,
             "mu": 0.01,
+            "untagged_warmup": 0.5,
             "voting": "synchronous",
             "centroid_average": "class_pixels",
             "centroid_history": "moving_average",
@@ -138,8 +140,10 @@ class SemanticTransfer(Method):
         return config.lesion_rule == "evidence" and config.pseudo_labels and self.world.tags and taught
 
     def stages(self) -> list[Stage]:
-        config = self.config
-        warmup = min(config.warmup_epochs, self.world.epochs - 1)
+        config, wanted = self.config, self.config.warmup_epochs
+        if not self.world.tags:  # nothing but the segmenter says what is where: a class it does not know yet is lost
+            wanted = max(wanted, round(config.untagged_warmup * self.world.epochs))
+        warmup = min(wanted, self.world.epochs - 1)
         phases = ("net", "critic") if config.eta else ("net",)
         transfer = Stage("transfer", self.world.epochs - warmup, phases, target_pass=config.pseudo_labels)
         return [Stage("warm-up", warmup, target=False), transfer] if warmup else [transfer]
