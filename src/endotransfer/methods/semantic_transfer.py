@@ -176,7 +176,7 @@ class SemanticTransfer(Method):
             return summary.figures()
         self.local.trust.copy_(evidence.believed)
         witnesses = {
-            "trust": evidence.believed, "tag_auroc": evidence.agreement, "witness_gap": evidence.gap,
+            "trust": evidence.believed, "tag_auroc": evidence.tag_auroc, "witness_gap": evidence.witness_gap,
             "local_limit": evidence.limit,
         }  # fmt: skip
         return summary.figures() | {name: float(value) for name, value in witnesses.items()}

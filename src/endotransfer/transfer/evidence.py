@@ -59,18 +59,17 @@ def rank_of_surest(own: Tensor, local: Tensor) -> Tensor:
     """How high the segmenter's SUREST places rank among local scores: both [B, P] -> [B]; 0 lowest, 1 highest."""
     chosen = local.gather(1, own.topk(_surest(own)).indices)
     ordered = local.sort(1).values
-    below, up_to = (
-        torch.searchsorted(ordered, chosen, right=right) for right in (False, True)
-    )  # places that tie share
-    return ((below + up_to).float().mean(1) / 2) / local.shape[1]
+    # Places that tie share the ranks that they take together.
+    below, up_to = (torch.searchsorted(ordered, chosen, right=right) for right in (False, True))
+    return (below + up_to).float().mean(1) / (2 * local.shape[1])
 
 
 class Evidence:
     """What both witnesses said of the whole target set, and what follows for each image that is tagged lesion."""
 
     limit: Tensor
-    agreement: Tensor  # AUROC of the tags by what the segmenter says
-    gap: Tensor  # how much better both witnesses agree in lesion images than in normal ones: mean `rank_of_surest`
+    tag_auroc: Tensor  # how well the segmenter tells lesion images from normal ones
+    witness_gap: Tensor  # how much better both agree in lesion images than in normal ones: mean `rank_of_surest`
     believed: Tensor  # 1: the segmenter alone is, from the start; 0: it needs the other witness
 
     def __init__(
@@ -107,13 +106,13 @@ class Evidence:
         for tally in (self.on_normal, self.lesions, self.normals):
             tally.reduce_over_processes()
         self.limit = self.on_normal.exceeded_by(self.false_alarms)
-        self.agreement = auroc(self.lesions, self.normals)
+        self.tag_auroc = auroc(self.lesions, self.normals)
         sums, images = sum_over_processes(self.ranks).unbind(1)
         normal, lesion = sums / images
-        self.gap = (lesion - normal).float()
+        self.witness_gap = (lesion - normal).float()
         # Another camera may part the tags by chance, but then by places that mean nothing.  Without normal images there
         # is neither figure, nor a limit: then the segmenter alone is believed.
-        apart, rightly = self.agreement.nan_to_num(1.0) >= BELIEVED, self.gap.nan_to_num(1.0) > 0
+        apart, rightly = self.tag_auroc.nan_to_num(1.0) >= BELIEVED, self.witness_gap.nan_to_num(1.0) > 0
         self.believed = (apart & rightly).float() if self.trust is None else self.trust
 
     def label(self, logits: Tensor, local: Tensor, by_set: Tensor) -> Tensor:

@@ -233,8 +233,10 @@ def test_the_segmenter_is_believed_where_it_tells_the_tags_apart(below, believed
 def test_it_is_believed_only_where_local_evidence_points_at_the_same_places(in_lesions, in_normals, believed):
     """More so in lesion images than in normal ones: both may prefer the middle of every image."""
     evidence = heard([1.0, 2.0], [-1.0, -2.0, -3.0], None, in_lesions, in_normals)
-    assert evidence.agreement == 1
-    assert evidence.gap.item() == pytest.approx((in_lesions - in_normals) * 15 / 16)  # 16 places, ties in the middle
+    assert evidence.tag_auroc == 1
+    assert evidence.witness_gap.item() == pytest.approx(
+        (in_lesions - in_normals) * 15 / 16
+    )  # 16 places, ties in the middle
     assert evidence.believed.item() == believed
 
 

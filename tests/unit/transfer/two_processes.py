@@ -74,7 +74,7 @@ def heard(logits: Tensor, mine: slice) -> list[Tensor]:
     evidence.hear(logits[mine], logits[mine, 0], TAGS[mine])
     evidence.settle()
     tallies = (evidence.on_normal, evidence.lesions, evidence.normals)
-    return [*(tally.counts for tally in tallies), evidence.limit, evidence.gap, evidence.believed]
+    return [*(tally.counts for tally in tallies), evidence.limit, evidence.witness_gap, evidence.believed]
 
 
 def thresholds(logits: Tensor) -> Tensor:
