@@ -143,14 +143,23 @@ def print_peak(images: int) -> None:
     """At 256 x 512 the logits and labels of 500 images are 100 MB: kept in memory, they would show."""
     with tempfile.TemporaryDirectory() as name:
         whole_pass(PooledColours(), GeneratedSet(images, (256, 512), Path(name), torch.device("cpu")))
-    # Not getrusage: its peak is carried over from the process that started this one.
+    print(json.dumps({"megabytes": _own_peak() / 1024**2}))
+
+
+def _own_peak() -> float:
+    """Bytes.  Not getrusage: its peak is carried over from the process that started this one."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    print(json.dumps({"megabytes": int(status["VmHWM"].split()[0]) / 1024}))
+    return int(status["VmHWM"].split()[0]) * 1024
 
 
 def project_cityscapes(sample: int = 16 if CUDA else 4) -> None:
-    """Time and label size of a few full-sized images, times 2,975; logits are known exactly."""
+    """Time and label size of a few full-sized images, times 2,975; logits are known exactly; memory does not grow.
+
+    The memory is the GPU's where there is one, else that of the whole process.
+    """
     device = torch.device("cuda" if CUDA else "cpu")
+    if CUDA:
+        torch.cuda.reset_peak_memory_stats()
     network = make_network(device)
     with tempfile.TemporaryDirectory() as name:
         target = GeneratedSet(sample, FULL, Path(name), device)
@@ -158,13 +167,14 @@ def project_cityscapes(sample: int = 16 if CUDA else 4) -> None:
         whole_pass(network, target)
         seconds = (time.perf_counter() - began) / sample
         labels = sum(path.stat().st_size for path in Path(name).rglob("*.png")) / sample
+    memory = torch.cuda.max_memory_allocated() if CUDA else _own_peak()
     logits = logit_bytes(CITYSCAPES, CLASSES, FULL)
     disk = (logits + labels * CITYSCAPES) / 1e9
     emit(
         "disk of a pass over Cityscapes against stored probability maps", CRST_GB / disk, gigabytes=disk,
         rival_gigabytes=CRST_GB, hours=seconds * CITYSCAPES / 3600, logits_gigabytes=logits / 1e9,
-        measured_on=sample, images=CITYSCAPES, size=list(FULL), classes=CLASSES, device="cuda" if CUDA else "cpu",
-        network=NETWORK,
+        memory_gigabytes=memory / 1e9, measured_on=sample, images=CITYSCAPES, size=list(FULL), classes=CLASSES,
+        device="cuda" if CUDA else "cpu", network=NETWORK,
     )  # fmt: skip
 
 

@@ -174,3 +174,23 @@ def test_without_tags_robust_knows_the_source_well_before_it_labels(
     model = make_experiment(world, "semantic_transfer").model
     stages = cls(World(2, world == "tagged", model, epochs=epochs), config).stages()
     assert [(stage.name, stage.epochs) for stage in stages] == [("warm-up", warmup), ("transfer", epochs - warmup)]
+
+
+@pytest.mark.parametrize(
+    ("tags", "changed", "weight"),
+    [
+        (True, {"preset": "robust"}, 0.01),
+        (False, {"preset": "robust"}, 0.0001),
+        (False, {"preset": "robust", "untagged_mu": None}, 0.01),
+        (False, {"preset": "robust", "variant": "BL"}, 0.0),  # an ablation without centroids has none
+        (False, {"preset": "paper"}, 10.0),
+    ],
+)
+def test_without_tags_robust_hardly_pulls_on_centroids(
+    make_experiment: Any, tags: bool, changed: dict[str, Any], weight: float
+) -> None:
+    cls, _, config = method_config({"name": "semantic_transfer", **changed})
+    model = make_experiment("tagged" if tags else "untagged", "semantic_transfer").model
+    method = cls(World(2, tags, model, epochs=4), config)
+    assert method.centroid_weight == weight
+    assert hasattr(method, "target_centroids") == bool(weight)

@@ -36,6 +36,7 @@ class SemanticTransferConfig(Strict):
     # Eq. 1: L_C + L_S + eta L_D + mu L_SRT.  A weight of 0 leaves the term out.
     eta: float = Field(0.3, ge=0)
     mu: float = Field(10.0, ge=0)
+    untagged_mu: float | None = Field(None, ge=0)  # mu at most, where the target has no tags; None: no bound
     warmup_epochs: int = Field(1, ge=0)  # on the source alone
     untagged_warmup: float = Field(0.0, ge=0, lt=1)  # of all epochs, where that is more and the target has no tags
     # Eq. 3.  PAPER: sums over pixels; then L_S is 1e4 to 1e5 and every other weight is noise.
@@ -80,6 +81,7 @@ class SemanticTransfer(Method):
         "robust": {
             "eta": 0.001,
             "mu": 0.01,
+            "untagged_mu": 0.0001,
             "untagged_warmup": 0.5,
             "voting": "synchronous",
             "centroid_average": "class_pixels",
@@ -119,7 +121,7 @@ class SemanticTransfer(Method):
         networks: dict[str, nn.Module] = {"segmenter": segmenter}
         if config.eta:
             networks["critic"] = Discriminator(self.world.classes)
-        if config.mu:
+        if self.centroid_weight:
             for domain in ("source", "target"):
                 networks[f"{domain}_centroids"] = Centroids(
                     self.world.classes, segmenter.feature_channels, config.gamma,
@@ -131,6 +133,12 @@ class SemanticTransfer(Method):
             view = LocalView(self.world.model, trained=self.world.trained)
             networks |= {"view": view, "local": LocalHead(view.channels)}
         return networks
+
+    @property
+    def centroid_weight(self) -> float:
+        """mu of Eq. 1.  Without tags nothing holds the rare classes of many against a pull on their few pixels."""
+        bound = None if self.world.tags else self.config.untagged_mu
+        return self.config.mu if bound is None else min(self.config.mu, bound)
 
     @property
     def uses_evidence(self) -> bool:
@@ -212,8 +220,9 @@ class SemanticTransfer(Method):
             probabilities = target_logits.softmax(1)
             memo["target"] = probabilities.detach()
             terms["adversarial"] = self.config.eta * fooling_loss(self.critic(probabilities))
-        if self.config.mu:
-            terms["centroids"] = self.config.mu * self._alignment(source, source_output, target, target_output)
+        if self.centroid_weight:
+            aligned = self._alignment(source, source_output, target, target_output)
+            terms["centroids"] = self.centroid_weight * aligned
         return terms
 
     def kept_channels(self) -> int:
