@@ -52,7 +52,10 @@ def row_of(entry: str | dict[str, Any], before: Mapping[str, Row]) -> Row:
         raise ConfigError(f"systems: {entry} names no method; add `name: ...` (`endotransfer methods` lists them).")
     return Row(
         label=entry.get("label") or "/".join(filter(None, (entry.get(key) for key in ("name", "preset", "variant")))),
-        method={key: value for key, value in entry.items() if key not in OWN and value is not None},
+        # A null of the method's own is a value (no teacher); a null name, preset or variant is none.
+        method={
+            key: value for key, value in entry.items() if key not in OWN and (key not in TEXTS or value is not None)
+        },
         model=entry.get("model") or {},
         training=entry.get("training") or {},
         group=entry.get("group"),

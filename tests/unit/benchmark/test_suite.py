@@ -10,6 +10,7 @@ import yaml
 from endotransfer.benchmark.suite import read_suite
 from endotransfer.errors import ConfigError
 from endotransfer.experiment_file import read_experiment
+from endotransfer.methods import method_config
 from tests.unit.benchmark.conftest import MakeSuite
 
 ROOT = Path(__file__).parents[3]
@@ -156,6 +157,15 @@ def test_a_recipe_can_be_read(path: Path) -> None:
         assert read_suite(path).rows
     if "source" in raw.get("data", {}):
         assert read_experiment(path).name == raw["name"]
+
+
+def test_every_row_that_takes_robust_apart_changes_it() -> None:
+    suite = read_suite(ROOT / "recipes" / "parts.yaml")
+    changed = [method_config(row.method)[2] for row in suite.rows]
+    assert len({config.model_dump_json() for config in changed}) == len(suite.rows)
+    assert [row.label for row, config in zip(suite.rows, changed, strict=True) if config.teacher_momentum is None] == [
+        "no teacher"
+    ]
 
 
 def test_the_phantom_recipe_has_every_method_and_every_ablation() -> None:
