@@ -17,6 +17,7 @@ from endotransfer.errors import ConfigError
 from endotransfer.methods.base import METHODS, Memo, Method, SourceSet, Stage, World, method_config
 from endotransfer.methods.terms import source_terms
 from endotransfer.transfer.labelling import TargetSet
+from tests.contract.behaviour import build, one_batch
 
 
 class Counting(Method):
@@ -194,3 +195,14 @@ def test_without_tags_robust_hardly_pulls_on_centroids(
     method = cls(World(2, tags, model, epochs=4), config)
     assert method.centroid_weight == weight
     assert hasattr(method, "target_centroids") == bool(weight)
+
+
+@pytest.mark.parametrize(("world", "share"), [("tagged", 1.0), ("untagged", 0.01)])
+def test_the_bound_of_mu_is_that_of_the_term(make_experiment: Any, world: str, share: float) -> None:
+    batch = one_batch(make_experiment, "semantic_transfer", world)
+    terms = []
+    for bound in (None, 0.1):
+        method = build(make_experiment, "semantic_transfer", world, mu=10.0, untagged_mu=bound)
+        terms.append(method.losses("net", batch, {})["centroids"].item())
+    assert terms[0] > 0
+    assert terms[1] == pytest.approx(share * terms[0], rel=1e-5)
