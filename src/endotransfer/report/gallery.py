@@ -1,7 +1,7 @@
 """Predictions beside the truth: the best, median and worst test images of a system, and what others say of them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,12 @@ EACH = 2  # images of each kind
 
 
 @dataclass(frozen=True)
+class Score:
+    iou: float  # per cent
+    wrong: int  # pixels
+
+
+@dataclass(frozen=True)
 class Choice:
     kind: str  # best, median, worst
     key: str
@@ -43,10 +49,11 @@ def gallery_section(study: Study, images: Images, folder: Path) -> Section:
     choices = choose(scores[leader.label])
     rows, notes = _rows(study, leader, choices, scores, images)
     write_sheet(folder / "predictions.png", rows)
-    table = [(c.kind, c.key, label, scores[label].get(c.key)) for c in choices for label in scores]
+    table = [(c.kind, c.key, label, _iou(found, c.key)) for c in choices for label, found in scores.items()]
     write_csv(folder / "predictions.csv", ("kind", "image", "system", "iou"), table)
     told = (
-        f"Test images by the IoU of {leader.label} (seed {leader.seed}): its best, its median and its worst. "
+        f"Test images by the IoU of {leader.label} (seed {leader.seed}): its best, its median and its worst; where "
+        "the IoU is the same, the one with more wrong pixels is worse. "
         "Tinted: what is predicted, or drawn under truth; the white line repeats the truth. The number is "
         "the image's IoU of the lesion in per cent (without lesions the mean over classes)."
     )
@@ -54,35 +61,44 @@ def gallery_section(study: Study, images: Images, folder: Path) -> Section:
     return Section("predictions", "Predictions", join(paragraph(told), *map(strip, rows), *map(missing, notes), end))
 
 
-def read_scores(run: Run) -> dict[str, float] | None:
-    """IoU by image, in per cent: of the lesion, or the mean over classes; an image that has neither is left out."""
+def read_scores(run: Run) -> dict[str, Score] | None:
+    """By image: IoU of the lesion, or the mean over classes; an image that has neither is left out."""
     try:
         rows = json.loads((run.path / "scores.json").read_text(encoding="utf-8"))
         matrices = np.array([row["matrix"] for row in rows], dtype=np.int64)
         lesions = any(row["lesions"] is not None for row in rows)
         ious = 100 * (rates.lesion_iou(matrices) if lesions else rates.miou(matrices))
-        found = {str(row["key"]): float(iou) for row, iou in zip(rows, ious, strict=True) if np.isfinite(iou)}
+        wrong = matrices.sum((1, 2)) - np.trace(matrices, axis1=1, axis2=2)
+        judged = zip(rows, ious, wrong, strict=True)
+        found = {str(row["key"]): Score(float(iou), int(bad)) for row, iou, bad in judged if np.isfinite(iou)}
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
     return found or None
 
 
-def choose(ious: dict[str, float], each: int = EACH) -> list[Choice]:
-    """`each` images of the best, the median and the worst, no image twice; equal scores go by name."""
-    order = sorted(ious, key=lambda key: (-ious[key], key))
+def choose(scores: Mapping[str, Score], each: int = EACH) -> list[Choice]:
+    """`each` images of the best, the median and the worst, no image twice.
+
+    Of all that were missed the worst are those with the most wrong pixels: a speck on a normal image is 0 % too.
+    """
+    order = sorted(scores, key=lambda key: (-scores[key].iou, scores[key].wrong, key))
     each = min(each, max(1, len(order) // 3))
     middle = (len(order) - each) // 2
     spans = {"best": order[:each], "median": order[middle : middle + each], "worst": order[::-1][:each]}
     seen: set[str] = set()
     choices = []
     for kind, keys in spans.items():
-        choices += [Choice(kind, key, ious[key]) for key in keys if key not in seen]
+        choices += [Choice(kind, key, scores[key].iou) for key in keys if key not in seen]
         seen |= set(keys)
     return choices
 
 
+def _iou(scores: Mapping[str, Score], key: str) -> float | None:
+    return scores[key].iou if key in scores else None
+
+
 def _rows(
-    study: Study, leader: Run, choices: Sequence[Choice], scores: dict[str, dict[str, float]], images: Images
+    study: Study, leader: Run, choices: Sequence[Choice], scores: dict[str, dict[str, Score]], images: Images
 ) -> tuple[list[TileRow], list[str]]:
     material = images.of(leader)
     samples = {sample.key: sample for sample in material.test}
@@ -94,7 +110,7 @@ def _rows(
     rows = []
     for choice in choices:
         sample = samples[choice.key]
-        ious = {label: of_system.get(choice.key) for label, of_system in scores.items()}
+        ious = {label: _iou(of_system, choice.key) for label, of_system in scores.items()}
         tiles = _tiles(sample, images, material.test_classes, predictors, ious)
         note = " · ".join(filter(None, (choice.key, sample.finding)))
         rows.append(TileRow(choice.kind.capitalize(), note, tiles))

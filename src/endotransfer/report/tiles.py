@@ -1,6 +1,7 @@
 """Rows of small pictures: as HTML that wraps on a phone, and as one PNG sheet."""
 
 import io
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from endotransfer.report.page import Html, breakable, data_uri, tag, void
 
 IMAGE = "image"  # the title of a tile that shows the photograph itself
 SIDE = 224  # pixels of a tile's longer side
+WIDTH, LINES = 30, 2  # of a title over a tile of a sheet, in characters
 WHITE = np.array([255, 255, 255], np.uint8)
 Pixels = NDArray[np.uint8]
 
@@ -90,10 +92,16 @@ def write_sheet(path: Path, rows: Sequence[TileRow]) -> None:
 
 def _above(row: TileRow, tile: Tile) -> str:
     """What a row is about stands over its first tile; over all tiles but an image itself, what they show."""
-    about, shown = f"{row.title[:32]}\n{row.note[:32]}", f"{tile.title[:32]}\n{tile.figure}"
+    shown = f"{_wrapped(tile.title)}\n{tile.figure}"
     if tile is not row.tiles[0]:
         return shown
-    return about if tile.title == IMAGE else f"{about}\n{tile.title[:20]} {tile.figure}".rstrip()
+    about = f"{_wrapped(row.title)}\n{_wrapped(row.note)}"
+    return about if tile.title == IMAGE else f"{about}\n{shown}".rstrip()
+
+
+def _wrapped(text: str) -> str:
+    """Within the width of a tile: names of public sets, and what was found, can be longer."""
+    return textwrap.fill(text, WIDTH, max_lines=LINES, placeholder="…")
 
 
 def _jpeg(pixels: Pixels) -> bytes:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from endotransfer.report.gallery import choose, read_scores
+from endotransfer.report.gallery import Score, choose, read_scores
 from endotransfer.report.study import Run
 
 
@@ -16,8 +16,8 @@ def write_scores(folder: Path, rows: Any) -> Run:
 
 
 def test_best_median_and_worst_are_those_of_the_order() -> None:
-    ious = {f"{place:02d}": float(place) for place in range(11)}
-    chosen = [(choice.kind, choice.key) for choice in choose(ious)]
+    scores = {f"{place:02d}": Score(float(place), 0) for place in range(11)}
+    chosen = [(choice.kind, choice.key) for choice in choose(scores)]
     assert chosen == [
         ("best", "10"),
         ("best", "09"),
@@ -30,9 +30,20 @@ def test_best_median_and_worst_are_those_of_the_order() -> None:
 
 @pytest.mark.parametrize(("count", "kinds"), [(1, ["best"]), (2, ["best", "worst"]), (4, ["best", "median", "worst"])])
 def test_no_image_is_shown_twice(count: int, kinds: list[str]) -> None:
-    choices = choose({str(place): float(place) for place in range(count)})
+    choices = choose({str(place): Score(float(place), 0) for place in range(count)})
     assert [choice.kind for choice in choices] == kinds
     assert len({choice.key for choice in choices}) == len(choices)
+
+
+def test_of_those_with_nothing_right_the_worst_have_the_most_wrong_pixels() -> None:
+    """A speck on a normal image is 0 % like a lesion that was missed, and shows nothing."""
+    scores = {
+        "speck": Score(0.0, 2),
+        "a missed lesion": Score(0.0, 900),
+        "half": Score(50.0, 2000),
+        "good": Score(90, 3),
+    }
+    assert [choice.key for choice in choose(scores, each=1)] == ["good", "half", "a missed lesion"]
 
 
 def test_the_number_is_the_iou_of_the_lesion_and_images_without_one_are_left_out(tmp_path: Path) -> None:
@@ -40,12 +51,12 @@ def test_the_number_is_the_iou_of_the_lesion_and_images_without_one_are_left_out
         {"key": "a", "matrix": [[4, 1], [1, 2]], "lesions": [1, 1, 0]},
         {"key": "b", "matrix": [[8, 0], [0, 0]], "lesions": [0, 0, 0]},
     ]
-    assert read_scores(write_scores(tmp_path, rows)) == {"a": pytest.approx(50.0)}
+    assert read_scores(write_scores(tmp_path, rows)) == {"a": Score(pytest.approx(50.0), 2)}
 
 
 def test_without_lesions_it_is_the_mean_over_classes(tmp_path: Path) -> None:
     rows = [{"key": "a", "matrix": [[4, 1], [1, 2]], "lesions": None}]
-    assert read_scores(write_scores(tmp_path, rows)) == {"a": pytest.approx(100 * (4 / 6 + 2 / 4) / 2)}
+    assert read_scores(write_scores(tmp_path, rows)) == {"a": Score(pytest.approx(100 * (4 / 6 + 2 / 4) / 2), 2)}
 
 
 @pytest.mark.parametrize("rows", [[], {}, [{"key": "a"}], [1]])

@@ -120,10 +120,10 @@ def test_predictions_carry_the_scores_of_each_system(folder: Path) -> None:
     rows = table(folder / "report" / "predictions.csv")
     assert {row["kind"] for row in rows} == {"best", "median", "worst"}
     for row in rows:
-        ious = read_scores(Run("", 0, folder / "runs" / runs[row["system"]]))
-        assert ious is not None
-        expected = ious.get(row["image"])
-        assert row["iou"] == ("" if expected is None else str(expected))
+        scores = read_scores(Run("", 0, folder / "runs" / runs[row["system"]]))
+        assert scores is not None
+        expected = scores.get(row["image"])
+        assert row["iou"] == ("" if expected is None else str(expected.iou))
 
 
 def test_the_propagation_counts_the_kept_pixels(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """Over every picture of a sheet stands what it shows, and over the first what its row is about."""
 
 import numpy as np
+import pytest
 
 from endotransfer.report.tiles import IMAGE, Tile, TileRow, _above
 
@@ -14,10 +15,23 @@ def titles(*tiles: Tile) -> list[str]:
 
 
 def test_an_image_carries_the_name_of_its_row() -> None:
-    assert titles(Tile(PIXELS, IMAGE), Tile(PIXELS, "lta", "12.5")) == [f"Worst\n{NOTE[:32]}", "lta\n12.5"]
+    assert titles(Tile(PIXELS, IMAGE), Tile(PIXELS, "lta", "12.5")) == [f"Worst\n{NOTE}", "lta\n12.5"]
 
 
 def test_without_images_the_first_tile_says_both() -> None:
     first, second = titles(Tile(PIXELS, "truth"), Tile(PIXELS, "lta", "12.5"))
-    assert first.split("\n") == ["Worst", NOTE[:32], "truth"]
+    assert first.split("\n") == ["Worst", NOTE, "truth"]
     assert second == "lta\n12.5"
+
+
+@pytest.mark.parametrize(
+    ("note", "lines"),
+    [
+        (f"{NOTE} · bleeding", [NOTE, "· bleeding"]),
+        ("polypgen/a-name-of-one-word-and-forty-letters", ["polypgen/a-name-of-one-word-", "and-forty-letters"]),
+        ("x" * 90, ["x" * 30, "…"]),
+    ],
+)
+def test_a_long_note_stays_within_its_tile(note: str, lines: list[str]) -> None:
+    row = TileRow("Worst", note, [Tile(PIXELS, IMAGE)])
+    assert _above(row, row.tiles[0]).split("\n") == ["Worst", *lines]
