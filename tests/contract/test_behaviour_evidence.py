@@ -26,6 +26,7 @@ from endotransfer.experiment_file import experiment_from
 from endotransfer.methods.base import Progress, World, method_config
 from endotransfer.methods.semantic_transfer import SemanticTransfer
 from endotransfer.transfer.shelf import LogitShelf
+from endotransfer.transfer.spreading import spread
 from tests.contract.behaviour import one_batch
 
 SIZE, IMAGES = 64, 160  # with far fewer the tags of the few patients are learnt by their frames
@@ -118,6 +119,18 @@ WITHOUT = [
     ("tagged", {}, {"pseudo_labels": False}),
     ("tagged", {}, {"lesion_rule": "set"}),
 ]
+
+
+@pytest.mark.parametrize(("asked", "steps"), [(0, 0), (32, 2)])
+def test_what_is_seen_locally_spreads_as_far_as_asked(build: Build, asked: int, steps: int) -> None:
+    method = build(evidence_spread=asked)  # 8 x 8 places: a sixteenth of what the steps are meant for
+    method.progress = Progress(step=0, epoch=1, stage_epoch=0)
+    method.local.teach(torch.randn(method.view.channels), torch.zeros(1))
+    images = torch.rand(2, 3, SIZE, SIZE)
+    by_itself, evidence = method.local(method.view(images)), method._evidence()
+    assert evidence is not None
+    torch.testing.assert_close(evidence.look(images), spread(by_itself, images, steps))
+    assert torch.equal(evidence.look(images), by_itself) == (steps == 0)
 
 
 @pytest.mark.parametrize("model", [{}, {"weights": None, "pretrained": True}])

@@ -27,6 +27,7 @@ from endotransfer.transfer.labelling import TargetSet, label_target_set
 from endotransfer.transfer.local_layer import fit, source_examples, target_examples
 from endotransfer.transfer.losses import segmentation, segmentation_by_tag
 from endotransfer.transfer.portion import portion
+from endotransfer.transfer.spreading import STEPS, spread, steps_for
 from endotransfer.transfer.teacher import MeanTeacher
 
 
@@ -63,6 +64,7 @@ class SemanticTransferConfig(Strict):
     handover: float = Field(0.5, ge=0, le=1)  # how far the segmenter has replaced local evidence in the end
     evidence_steps: int = Field(400, ge=1)  # before all others, on a linear layer alone
     evidence_lr: float = Field(0.03, gt=0)
+    evidence_spread: int = Field(STEPS, ge=0)  # steps of its scores among neighbours of like colour; for 32 x 32 places
     false_alarms: float = Field(FALSE_ALARMS, gt=0, lt=1)  # of normal images' places that may look like a lesion
     target_balance: Literal["pixels", "tags"] = "pixels"  # in L_S of the target: a say for each pixel, or kind of image
     # (where there is local evidence and the segmenter is believed without it: pixels)
@@ -197,9 +199,13 @@ class SemanticTransfer(Method):
         first, last = self.config.image_portion
         trust = None if self.progress.stage_epoch == 0 else self.local.trust
         return Evidence(
-            lambda images: self.local(self.view(images)), passed * self.config.handover, trust,
+            self._look_locally, passed * self.config.handover, trust,
             next(self.parameters()).device, first + passed * (last - first), self.config.false_alarms,
         )  # fmt: skip
+
+    def _look_locally(self, images: Tensor) -> Tensor:
+        scores = self.local(self.view(images))
+        return spread(scores, images, steps_for(scores, self.config.evidence_spread))
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         if phase == "critic":

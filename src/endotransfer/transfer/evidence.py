@@ -3,7 +3,8 @@
 Algorithm 1 sets one threshold for the whole target set, and a network that has learnt the tags paints whole images.
 Here every image tagged lesion is split by itself: both classes are in it, and the surest part of each side is labelled.
 What ranks its pixels and how large its lesion is come from two witnesses, the segmenter and a linear layer on local
-features (models/local_view.py) which source masks and target tags have taught (transfer/local_layer.py):
+features (models/local_view.py) which source masks and target tags have taught (transfer/local_layer.py), its scores
+spread among neighbours of like colour (transfer/spreading.py):
 
 * its score that the pixels of normal images practically never reach says how much of an image is lesion;
 * whether the segmenter, while it knows the source alone, tells lesion images from normal ones, and by the right places,
@@ -22,7 +23,7 @@ from endotransfer.batch import IGNORE, LESION, NORMAL
 from endotransfer.reduce import sum_over_processes
 from endotransfer.transfer.tally import Tally, auroc
 
-FALSE_ALARMS = 0.003  # of the places of normal images exceed the limit: about three places of a 32 x 32 map
+FALSE_ALARMS = 0.0003  # of the places of normal images exceed the limit: three of ten maps of 32 x 32
 LEAST_AREA, MOST_AREA = 0.02, 0.9  # of an image tagged lesion
 BELIEVED = 0.6  # AUROC of the tags from which on the segmenter alone may be believed; chance is 0.5
 SUREST = 0.05  # of an image's places: what the segmenter stands for

@@ -275,11 +275,11 @@ def test_an_image_is_as_likely_a_lesion_as_its_surest_twentieth():
 
 @pytest.mark.parametrize("alarms", [FALSE_ALARMS, 0.01])
 def test_the_limit_is_what_normal_images_practically_never_reach(alarms):
-    places = torch.arange(4000.0).view(4, 20, 50) / 64 - 31
+    places = torch.arange(40000.0).view(4, 100, 100) / 640 - 31
     tags = torch.tensor([NORMAL] * 4 + [LESION, UNKNOWN_TAG])
     evidence = Evidence(nobody, 0.0, None, false_alarms=alarms)
-    local = torch.cat([places, torch.full((2, 20, 50), 31.9)])  # what others say does not count
-    evidence.hear(torch.zeros(6, 2, 20, 50), local, tags)
+    local = torch.cat([places, torch.full((2, 100, 100), 31.9)])  # what others say does not count
+    evidence.hear(torch.zeros(6, 2, 100, 100), local, tags)
     evidence.settle()
     assert alarms / 2 < (places > evidence.limit).double().mean() <= alarms
 
