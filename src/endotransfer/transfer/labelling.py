@@ -106,11 +106,11 @@ def label_target_set(
     for number, batch in zip(range(done), target.without_images(), strict=False):  # by a pass that was stopped
         count(shelf.get(number), batch)
     for number, batch in enumerate(target.after(done), done):
-        kept = _keep(predict(batch.images).logits, batch)
+        kept = _keep(predict(batch.images).logits)
         if evidence is not None:
-            kept = _with_local(kept, evidence.look(batch.images), batch)
-        shelf.put(number, kept)
-        count(kept, batch)
+            kept = _with_local(kept, evidence.look(batch.images))
+        count(kept, batch)  # first, and from where it lies: a GPU then has work while the host asks for the numbers
+        shelf.put(number, _finite(kept.cpu(), batch))
     state.reduce_over_processes()
     thresholds = state.thresholds(portion, balanced)
     if evidence is not None:
@@ -142,14 +142,14 @@ def label_target_set(
     )
 
 
-def _keep(logits: Tensor, batch: PassBatch) -> Tensor:
-    """The prediction [B, K, h, w] in half precision on the CPU, each pixel's largest logit moved to 0.
+def _keep(logits: Tensor) -> Tensor:
+    """The prediction [B, K, h, w] in half precision, each pixel's largest logit moved to 0.
 
     Softmax does not see the move, neither here nor after up-sampling (all classes of a pixel move alike),
     and half precision is finest near 0.
     """
     logits = logits.detach().float()
-    return _finite((logits - logits.amax(1, keepdim=True)).clamp(min=LEAST_LOGIT).half().cpu(), batch)
+    return (logits - logits.amax(1, keepdim=True)).clamp(min=LEAST_LOGIT).half()
 
 
 def _finite(kept: Tensor, batch: PassBatch) -> Tensor:
@@ -161,10 +161,10 @@ def _finite(kept: Tensor, batch: PassBatch) -> Tensor:
     return kept
 
 
-def _with_local(kept: Tensor, scores: Tensor, batch: PassBatch) -> Tensor:
+def _with_local(kept: Tensor, scores: Tensor) -> Tensor:
     """Local scores [B, h, w] behind the logits, as one channel more."""
     sized = interpolate(scores.detach().float().unsqueeze(1), kept.shape[-2:], mode="bilinear", align_corners=False)
-    return torch.cat([kept, _finite(sized.clamp(LEAST_LOGIT, -LEAST_LOGIT).half().cpu(), batch)], dim=1)
+    return torch.cat([kept, sized.clamp(LEAST_LOGIT, -LEAST_LOGIT).half().to(kept.device)], dim=1)
 
 
 def _witnesses(kept: Tensor, classes: int) -> tuple[Tensor, Tensor]:

@@ -2,10 +2,13 @@
 
 Small sets stay in memory.  Large ones go to files, a batch each (1.2 MB for a Cityscapes image with 19 classes, where
 full probability maps would take 159 MB): memory does not grow with the set, and a pass that was stopped goes on.
+A thread writes them, one after the other: a GPU would wait for the disk otherwise.
 """
 
 import io
 import shutil
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ from endotransfer.files import write_atomically
 
 LARGE = 512 * 2**20  # bytes of logits from which they go to disk
 STRIDE = 8  # of the segmenters' logits
+MOST_WAITING = 4  # batches that may wait to be written
 
 
 def logit_bytes(images: int, classes: int, size: tuple[int, int]) -> int:
@@ -31,34 +35,47 @@ class LogitShelf:
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
         self._in_memory: dict[int, Tensor] = {}
+        self._writer: ThreadPoolExecutor | None = None
+        self._waiting: deque[Future[None]] = deque()
 
     @property
     def whole(self) -> int:
         """How many batches, counted from the first, are there already."""
+        self._wait_until(0)
         number = 0
         while self._has(number):
             number += 1
         return number
 
     def put(self, number: int, logits: Tensor) -> None:
-        """Keep a batch, given on the CPU."""
+        """Keep a batch, given on the CPU and not changed any more.  One that could not be written makes a later call
+        fail."""
         if self.folder is None:
             self._in_memory[number] = logits
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        content = io.BytesIO()
-        np.save(content, logits.numpy(), allow_pickle=False)
-        write_atomically(self._path(number), content.getvalue(), CheckpointError)
+        self._wait_until(MOST_WAITING - 1)
+        self._writer = self._writer or ThreadPoolExecutor(1)
+        self._waiting.append(self._writer.submit(_write, self._path(number), logits))
 
     def get(self, number: int) -> Tensor:
         if self.folder is None:
             return self._in_memory[number]
+        self._wait_until(0)
         return torch.from_numpy(np.load(self._path(number), allow_pickle=False))
 
     def clear(self) -> None:
         self._in_memory.clear()
         if self.folder is not None:
+            self._wait_until(0)
             shutil.rmtree(self.folder, ignore_errors=True)
+        if self._writer is not None:
+            self._writer.shutdown()
+            self._writer = None
+
+    def _wait_until(self, waiting: int) -> None:
+        """Until no more than so many batches wait."""
+        while len(self._waiting) > waiting:
+            self._waiting.popleft().result()
 
     def _has(self, number: int) -> bool:
         return number in self._in_memory if self.folder is None else self._path(number).is_file()
@@ -66,3 +83,10 @@ class LogitShelf:
     def _path(self, number: int) -> Path:
         assert self.folder is not None
         return self.folder / f"{number:06d}.npy"
+
+
+def _write(path: Path, logits: Tensor) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = io.BytesIO()
+    np.save(content, logits.numpy(), allow_pickle=False)
+    write_atomically(path, content.getvalue(), CheckpointError)
