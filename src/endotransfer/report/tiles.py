@@ -21,7 +21,7 @@ from endotransfer.report.page import Html, breakable, data_uri, tag, void
 
 IMAGE = "image"  # the title of a tile that shows the photograph itself
 SIDE = 224  # pixels of a tile's longer side
-WIDTH, LINES = 30, 2  # of a title over a tile of a sheet, in characters
+WIDTH, LINES = 26, 2  # of a title over a tile of a sheet, in characters
 WHITE = np.array([255, 255, 255], np.uint8)
 Pixels = NDArray[np.uint8]
 

@@ -105,12 +105,14 @@ def label_target_set(
 
     for number, batch in zip(range(done), target.without_images(), strict=False):  # by a pass that was stopped
         count(shelf.get(number), batch)
-    for number, batch in enumerate(target.after(done), done):
-        kept = _keep(predict(batch.images).logits)
-        if evidence is not None:
-            kept = _with_local(kept, evidence.look(batch.images))
-        count(kept, batch)  # first, and from where it lies: a GPU then has work while the host asks for the numbers
-        shelf.put(number, _finite(kept.cpu(), batch))
+    with shelf.writing():
+        for number, batch in enumerate(target.after(done), done):
+            kept = _keep(predict(batch.images).logits)
+            if evidence is not None:
+                kept = _with_local(kept, evidence.look(batch.images))
+            on_host = kept.cpu()
+            count(kept, batch)  # from where it lies: a GPU counts while the host looks and writes
+            shelf.put(number, _finite(on_host, batch))
     state.reduce_over_processes()
     thresholds = state.thresholds(portion, balanced)
     if evidence is not None:

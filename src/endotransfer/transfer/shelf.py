@@ -2,13 +2,15 @@
 
 Small sets stay in memory.  Large ones go to files, a batch each (1.2 MB for a Cityscapes image with 19 classes, where
 full probability maps would take 159 MB): memory does not grow with the set, and a pass that was stopped goes on.
-A thread writes them, one after the other: a GPU would wait for the disk otherwise.
+While a pass predicts, a thread writes them, one after the other: a GPU would wait for the disk otherwise.
 """
 
 import io
 import shutil
 from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -41,36 +43,46 @@ class LogitShelf:
     @property
     def whole(self) -> int:
         """How many batches, counted from the first, are there already."""
-        self._wait_until(0)
         number = 0
         while self._has(number):
             number += 1
         return number
 
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """What is put meanwhile is written by a thread; in the end, also after an error, nobody writes any more."""
+        try:
+            with ThreadPoolExecutor(1) as self._writer:
+                yield
+                self._wait_until(0)
+        finally:
+            self._writer = None
+            self._waiting.clear()
+
     def put(self, number: int, logits: Tensor) -> None:
-        """Keep a batch, given on the CPU and not changed any more.  One that could not be written makes a later call
-        fail."""
+        """Keep a batch, given on the CPU and not changed any more.
+
+        While `writing`, one that could not be written makes a later call fail, or the end of it.
+        """
         if self.folder is None:
             self._in_memory[number] = logits
             return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self._writer is None:
+            _write(self._path(number), logits)
+            return
         self._wait_until(MOST_WAITING - 1)
-        self._writer = self._writer or ThreadPoolExecutor(1)
         self._waiting.append(self._writer.submit(_write, self._path(number), logits))
 
     def get(self, number: int) -> Tensor:
         if self.folder is None:
             return self._in_memory[number]
-        self._wait_until(0)
         return torch.from_numpy(np.load(self._path(number), allow_pickle=False))
 
     def clear(self) -> None:
         self._in_memory.clear()
         if self.folder is not None:
-            self._wait_until(0)
             shutil.rmtree(self.folder, ignore_errors=True)
-        if self._writer is not None:
-            self._writer.shutdown()
-            self._writer = None
 
     def _wait_until(self, waiting: int) -> None:
         """Until no more than so many batches wait."""
@@ -86,7 +98,6 @@ class LogitShelf:
 
 
 def _write(path: Path, logits: Tensor) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     content = io.BytesIO()
     np.save(content, logits.numpy(), allow_pickle=False)
     write_atomically(path, content.getvalue(), CheckpointError)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from matplotlib.textpath import TextPath
 
 from endotransfer.report.tiles import IMAGE, Tile, TileRow, _above
 
 PIXELS = np.zeros((2, 2, 3), np.uint8)
-NOTE = "wcebleedgen/non_bleeding-1025"  # as long as names of public sets are
+NOTE = "wcebleedgen/bleeding-1025"
 
 
 def titles(*tiles: Tile) -> list[str]:
@@ -28,10 +29,13 @@ def test_without_images_the_first_tile_says_both() -> None:
     ("note", "lines"),
     [
         (f"{NOTE} · bleeding", [NOTE, "· bleeding"]),
-        ("polypgen/a-name-of-one-word-and-forty-letters", ["polypgen/a-name-of-one-word-", "and-forty-letters"]),
-        ("x" * 90, ["x" * 30, "…"]),
+        ("wcebleedgen/non_bleeding-1257 · none", ["wcebleedgen/non_bleeding-", "1257 · none"]),
+        ("polypgen/EndoCV2021_C6_0100103 · polyp", ["polypgen/EndoCV2021_C6_010", "0103 · polyp"]),
+        ("x" * 90, ["x" * 26, "…"]),
     ],
 )
 def test_a_long_note_stays_within_its_tile(note: str, lines: list[str]) -> None:
     row = TileRow("Worst", note, [Tile(PIXELS, IMAGE)])
-    assert _above(row, row.tiles[0]).split("\n") == ["Worst", *lines]
+    drawn = _above(row, row.tiles[0]).split("\n")
+    assert drawn == ["Worst", *lines]
+    assert max(TextPath((0, 0), line, size=6.5).get_extents().width for line in drawn) / 72 < 1.5  # inches

@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import interpolate
 
 from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG, PassBatch, SegOutput
-from endotransfer.errors import TrainingDiverged
+from endotransfer.errors import CheckpointError, TrainingDiverged
 from endotransfer.transfer.assignment import assign
 from endotransfer.transfer.evidence import Evidence
 from endotransfer.transfer.labelling import label_target_set
@@ -205,6 +205,7 @@ def test_a_stopped_pass_goes_on_where_it_was(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         label_target_set(killed, stopped, 3, 0.4)
+    stopped.shelf = LogitShelf(tmp_path / "shelf")  # as after a kill
     assert stopped.shelf.whole == 2
     again = Network()
     assert label_target_set(again, stopped, 3, 0.4) == summary
@@ -306,3 +307,12 @@ def test_scores_beyond_half_precision_are_kept_at_its_end():
     label_target_set(Network(), target, 3, 0.4, evidence=evidence)
     lesions = target.maps[target.tags == LESION]
     assert evidence.limit == 32 and ((lesions > 0) & (lesions != IGNORE)).any() and (lesions == NORMAL).any()
+
+
+def test_a_disk_that_is_full_ends_the_pass(tmp_path):
+    target = MemoryTargetSet()
+    target.shelf = LogitShelf(tmp_path / "shelf")
+    (tmp_path / "shelf" / "000001.npy").mkdir(parents=True)  # nothing can be written there
+    target.shelf._has = lambda number: False
+    with pytest.raises(CheckpointError, match="cannot write"):
+        label_target_set(Network(), target, 3, 0.4)
