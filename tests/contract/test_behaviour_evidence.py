@@ -286,6 +286,26 @@ def test_the_loss_that_lets_the_network_choose_counts_only_without_local_evidenc
     assert "tags" not in with_evidence
 
 
+def test_a_lesion_of_which_nothing_is_painted_counts_only_where_the_segmenter_is_believed(
+    build: Build, make_experiment: Any
+) -> None:
+    batch = one_batch(make_experiment, "semantic_transfer")
+    assert batch.target is not None
+    batch.target.tags = torch.full((len(batch.target.images),), LESION)
+    method = build()
+    with torch.no_grad():  # a segmenter that paints nothing
+        for name, parameter in method.segmenter.named_parameters():
+            if parameter.shape == (2,) and name.endswith("bias"):
+                parameter[NORMAL] += 20.0
+    alone, trusted = [], []
+    for trust, found in ((0.0, alone), (1.0, trusted)):
+        method.local.trust.fill_(trust)
+        found.append(method.eval().losses("net", batch, {})["missed"].item())
+    assert alone == [0.0] and trusted[0] > 0.03
+    assert "missed" not in build(missed_weight=0.0).losses("net", batch, {})
+    assert "missed" not in build(lesion_rule="set").losses("net", batch, {})
+
+
 @pytest.mark.parametrize("trust, like", [(0.0, "tags"), (1.0, "pixels")])
 def test_each_image_has_its_say_only_where_images_are_labelled_one_by_one(
     build: Build, make_experiment: Any, trust: float, like: str

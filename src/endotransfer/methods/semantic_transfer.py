@@ -28,6 +28,7 @@ from endotransfer.transfer.local_layer import fit, source_examples, target_examp
 from endotransfer.transfer.losses import segmentation, segmentation_by_tag
 from endotransfer.transfer.portion import portion
 from endotransfer.transfer.spreading import STEPS, spread, steps_for
+from endotransfer.transfer.tags import missed_lesion_loss
 from endotransfer.transfer.teacher import MeanTeacher
 
 
@@ -71,6 +72,8 @@ class SemanticTransferConfig(Strict):
     tag_head_weight: float = Field(1.0, ge=0)  # of S1's loss on the target's tags, Eq. 2, where there is local evidence
     tag_rule: Literal["none", "veto", "fill_normal"] = "none"
     tag_weight: float = Field(0.0, ge=0)  # of the loss on pixels by tags, where there is no local evidence
+    missed_weight: float = Field(0.0, ge=0)  # of the loss on tagged lesions of which nothing is painted, where there is
+    # local evidence and the segmenter is believed without it
     teacher_momentum: float | None = Field(None, ge=0, lt=1)  # None: no teacher
 
 
@@ -93,6 +96,7 @@ class SemanticTransfer(Method):
             "tag_head_weight": 0.01,
             "tag_rule": "fill_normal",
             "tag_weight": 0.1,
+            "missed_weight": 0.03,
             "teacher_momentum": 0.99,
         },
         "paper": {},
@@ -258,7 +262,13 @@ class SemanticTransfer(Method):
         terms |= {name: weight * term for name, term in target_tag_term(target, output).items()}
         # Where nothing else says what a lesion is, this teaches it.  Beside local evidence it only makes the network
         # paint something in every image tagged lesion.
-        return terms if self.uses_evidence else terms | pixel_tag_term(config.tag_weight, target, logits)
+        if not self.uses_evidence:
+            return terms | pixel_tag_term(config.tag_weight, target, logits)
+        if config.missed_weight and target.tags is not None:
+            # A believed segmenter is taught by the pixels that it is sure of, and so would lose the small lesions.
+            missed = missed_lesion_loss(logits, target.tags)
+            terms["missed"] = config.missed_weight * self.local.trust * missed
+        return terms
 
     def _on_pseudo_labels(self, logits: Tensor, labels: Tensor, tags: Tensor | None) -> Tensor:
         """The target's half of Eq. 3: logits [B, K, H, W], labels [B, H, W], tags [B]."""

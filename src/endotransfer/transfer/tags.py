@@ -11,6 +11,7 @@ from torch import Tensor
 
 from endotransfer.batch import IGNORE, LESION, NORMAL
 from endotransfer.reduce import global_mean
+from endotransfer.transfer.evidence import lesion_score
 from endotransfer.transfer.precision import at_least_float32
 
 
@@ -46,6 +47,18 @@ def tag_loss(logits: Tensor, tags: Tensor, labels: Tensor | None = None, top_sha
     tagged = tags == LESION
     on_lesion = -torch.where(tagged, _log_mean_of_top(log_lesion.flatten(1), top_share), 0).sum()
     return global_mean(on_normal, open_pixels.sum()) + global_mean(on_lesion, tagged.sum())
+
+
+def missed_lesion_loss(logits: Tensor, tags: Tensor, top_share: float = 0.01) -> Tensor:
+    """How far images tagged lesion are from showing any: logits [B, K, H, W], K >= 2, class 0 is normal; tags [B].
+
+    max(0, -the mean log-odds of a lesion at the surest `top_share` of the image's pixels), the mean over images tagged
+    lesion.  Unlike `tag_loss` it is silent where a lesion is painted already: it finds, and does not enlarge.
+    """
+    places = lesion_score(at_least_float32(logits)).flatten(1)
+    surest = places.topk(max(1, math.ceil(top_share * places.shape[1])), sorted=False).values.mean(1)
+    tagged = tags == LESION
+    return global_mean(torch.where(tagged, (-surest).relu(), 0).sum(), tagged.sum())
 
 
 def _log_mean_of_top(log_values: Tensor, share: float) -> Tensor:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG
-from endotransfer.transfer.tags import tag_loss, veto
+from endotransfer.transfer.tags import missed_lesion_loss, tag_loss, veto
 from tests.unit.transfer import literal
 
 LABELS = torch.tensor([[[0, 1], [2, IGNORE]]] * 3, dtype=torch.uint8)
@@ -78,3 +78,44 @@ def test_loss_and_gradient_stay_finite_in_every_extreme(tag, label, scale):
     assert loss.isfinite() and logits.grad.isfinite().all()
     if tag == UNKNOWN_TAG or (tag == NORMAL and label == 0):
         assert loss == 0 and (logits.grad == 0).all()
+
+
+def literal_missed_lesion_loss(logits, tags, top_share):
+    terms = []
+    for image, tag in zip(logits, tags.tolist(), strict=True):
+        if tag != LESION:
+            continue
+        chances = [sum(literal.softmax(pixel)[1:]) for pixel in image.flatten(1).T.tolist()]
+        odds = sorted((math.log(p / (1 - p)) for p in chances), reverse=True)
+        surest = odds[: max(1, math.ceil(top_share * len(odds)))]
+        terms.append(max(0.0, -sum(surest) / len(surest)))
+    return sum(terms) / max(1, len(terms))
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    tags=st.lists(st.sampled_from([NORMAL, LESION, UNKNOWN_TAG]), max_size=4),
+    classes=st.integers(2, 5),
+    shift=st.sampled_from([-4.0, 0.0, 4.0]),
+    top_share=st.sampled_from([0.0, 0.2, 1.0]),
+)
+@settings(max_examples=200, deadline=None)
+def test_missed_lesion_loss_is_what_it_says(seed, tags, classes, shift, top_share):
+    generator = torch.Generator().manual_seed(seed)
+    tags = torch.tensor(tags, dtype=torch.int64)
+    logits = torch.randn(len(tags), classes, 3, 3, generator=generator, dtype=torch.float64)
+    logits[:, 1:] += shift
+    expected = literal_missed_lesion_loss(logits, tags, top_share)
+    assert missed_lesion_loss(logits, tags, top_share).item() == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def test_a_missed_lesion_is_pulled_at_its_likeliest_place_and_a_painted_one_not_at_all():
+    logits = torch.zeros(3, 2, 10, 10)
+    logits[:, 0] = 2.0  # normal everywhere
+    logits[:2, 1, 4, 4] = torch.tensor([1.0, 3.0])  # the first is likeliest there, the second is painted there
+    logits.requires_grad_()
+    missed_lesion_loss(logits, torch.tensor([LESION, LESION, NORMAL])).backward()
+    assert logits.grad is not None
+    pulled = logits.grad[:, 1].abs() > 0
+    assert pulled[0].nonzero().tolist() == [[4, 4]] and logits.grad[0, 1, 4, 4] < 0
+    assert not pulled[1:].any()
