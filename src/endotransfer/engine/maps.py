@@ -3,6 +3,7 @@
 A round appears under its name only when it is whole, so a killed pass leaves nothing that a resumed run could trust.
 """
 
+import os
 import shutil
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,7 @@ from endotransfer.engine.propagation import keep_maps
 from endotransfer.errors import CheckpointError
 
 MOST_WAITING = 256  # maps that may wait to be written
+WRITERS = max(4, min(16, os.cpu_count() or 1))  # threads: compressing a map takes longer than a GPU does to make it
 
 
 class MapStore:
@@ -24,7 +26,7 @@ class MapStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.watched: tuple[str, ...] = ()  # images whose maps of every round are also kept for the report
-        self._writers = ThreadPoolExecutor(4)
+        self._writers = ThreadPoolExecutor(WRITERS)
         self._pending: list[Future[None]] = []
         self._open: Path | None = None
 

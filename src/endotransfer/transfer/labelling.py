@@ -110,9 +110,11 @@ def label_target_set(
             kept = _keep(predict(batch.images).logits)
             if evidence is not None:
                 kept = _with_local(kept, evidence.look(batch.images))
+            finite = kept.isfinite().all()
             on_host = kept.cpu()
-            count(kept, batch)  # from where it lies: a GPU counts while the host looks and writes
-            shelf.put(number, _finite(on_host, batch))
+            _require(finite, batch)
+            count(kept, batch)  # from where it lies: a GPU counts while the host writes
+            shelf.put(number, on_host)
     state.reduce_over_processes()
     thresholds = state.thresholds(portion, balanced)
     if evidence is not None:
@@ -154,13 +156,12 @@ def _keep(logits: Tensor) -> Tensor:
     return (logits - logits.amax(1, keepdim=True)).clamp(min=LEAST_LOGIT).half()
 
 
-def _finite(kept: Tensor, batch: PassBatch) -> Tensor:
-    if not bool(kept.isfinite().all()):
+def _require(finite: Tensor, batch: PassBatch) -> None:
+    if not bool(finite):
         raise TrainingDiverged(
             f"the network predicts values that are not finite on target images {', '.join(batch.keys)}; "
             "go back to the last checkpoint and lower the learning rate."
         )
-    return kept
 
 
 def _with_local(kept: Tensor, scores: Tensor) -> Tensor:
