@@ -95,12 +95,15 @@ def evaluate(
     split: Annotated[str | None, typer.Option(help="`test` where there are splits; `all` for everything.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Also write the figures to this JSON file.")] = None,
     pranet: Annotated[bool, typer.Option("--pranet", help="Add the figures of the PraNet protocol.")] = False,
+    flips: Annotated[
+        bool, typer.Option("--flips", help="Average over four mirror images; four times the work.")
+    ] = False,
 ) -> None:
     """Measure a trained model on labelled images; without masks, say what tags alone can tell."""
     from endotransfer.engine.run import evaluate as measure
     from endotransfer.report.tables import print_results
 
-    print_results([measure(run, folders, split=split, out=out, pranet=pranet)])
+    print_results([measure(run, folders, split=split, out=out, pranet=pranet, flips=flips)])
 
 
 add_commands(app)

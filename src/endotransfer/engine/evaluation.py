@@ -18,7 +18,7 @@ from endotransfer.data.checked import read_checked_mask
 from endotransfer.data.classes import Classes
 from endotransfer.data.decoded import resize_image
 from endotransfer.data.images import read_image
-from endotransfer.engine.sight import Predict, Sight
+from endotransfer.engine.sight import FLIPS, Predict, Sight
 from endotransfer.metrics import Scores, auroc, confusion, tag_evidence
 from endotransfer.metrics.percent import percent
 from endotransfer.metrics.pranet import PraNetScores
@@ -62,13 +62,14 @@ class Evidence:
 def evaluate_samples(
     predict: Predict, samples: Sequence[Sample], classes: Classes, shape: tuple[int, int] | Sight, device: torch.device,
     *, batch: int = 16, dtype: torch.dtype = torch.float32, student: Predict | None = None, lesions: bool = True,
-    pranet: bool = False, shared: bool = False, progress: Callable[[int], None] | None = None,
+    pranet: bool = False, flips: bool = False, shared: bool = False, progress: Callable[[int], None] | None = None,
 ) -> tuple[Scores, dict[str, Any]]:  # fmt: skip
     """Score every image that has a mask; collect tag evidence from every image that has a tag.
 
     `shape` (H, W) is what the network sees of every image; a `Sight` may say so in more detail.
     `lesions`: class 0 is normal tissue.  `student` beside the predicting teacher adds how far the two agree.
-    `pranet` adds the figures of that protocol, beside the evidence.
+    `pranet` adds the figures of that protocol, beside the evidence.  `flips`: the mean of the probabilities of four
+    mirror images, as `predict --flips`; the student stays as it is.
     `shared`: all processes call this with the same samples; each sees its part, and all return the same.
     """
     scores, evidence = Scores(classes.names, lesions), Evidence()
@@ -79,20 +80,20 @@ def evaluate_samples(
     predict, student = sight.through(predict), student and sight.through(student)
     for shown in _batches(samples, classes, sight.size, batch if sight.size else 1):  # own sizes: no two need be equal
         images = torch.stack([one.pixels for one in shown]).to(device, dtype) / 255
-        output = predict(images)
+        outputs = [_turned(predict(images.flip(axes)), axes) for axes in FLIPS[: len(FLIPS) if flips else 1]]
         second = student(images) if student is not None and lesions else None
         for index, one in enumerate(shown):
-            probabilities = _at(output, index, one.size).softmax(0)
+            probabilities = torch.stack([_at(output, index, one.size).softmax(0) for output in outputs]).mean(0)
             mask = probabilities.max(0).indices  # as `argmax`, which takes seven times as long on a CPU
             if one.truth is not None:
                 scores.update(
                     mask.cpu(), torch.from_numpy(one.truth), key=one.sample.key, group=one.sample.group,
-                    finding=one.sample.finding, tag=one.sample.tag, lesion_probability=_tag_probability(output, index),
+                    finding=one.sample.finding, tag=one.sample.tag, lesion_probability=_tag_probability(outputs, index),
                 )  # fmt: skip
                 if protocol is not None:
                     protocol.update(probabilities[1:].sum(0).cpu().numpy(), one.truth, one.sample.key)
             if lesions and one.sample.tag != UNKNOWN_TAG:
-                _add_evidence(evidence, one, output, probabilities, mask, second, index)
+                _add_evidence(evidence, one, outputs, probabilities, mask, second, index)
         if progress is not None:
             progress(len(shown))
     if shared:
@@ -151,16 +152,21 @@ def _at(output: SegOutput, index: int, size: tuple[int, int]) -> Tensor:
     return interpolate(output.logits[index : index + 1].float(), size=size, mode="bilinear", align_corners=False)[0]
 
 
-def _tag_probability(output: SegOutput, index: int) -> float | None:
-    if output.tag_logits is None:
-        return None
-    return float(output.tag_logits[index].float().softmax(0)[LESION])
+def _turned(output: SegOutput, axes: tuple[int, ...]) -> SegOutput:
+    """What was said of a mirror image, as of the image itself."""
+    return SegOutput(output.logits.flip(axes), output.tag_logits, output.features)
+
+
+def _tag_probability(outputs: Sequence[SegOutput], index: int) -> float | None:
+    """S1's probability of a lesion, the mean over `outputs`."""
+    said = [output.tag_logits[index].float() for output in outputs if output.tag_logits is not None]
+    return float(torch.stack(said).softmax(1)[:, LESION].mean()) if said else None
 
 
 def _add_evidence(
     evidence: Evidence,
     one: Shown,
-    output: SegOutput,
+    outputs: Sequence[SegOutput],
     probabilities: Tensor,
     mask: Tensor,
     second: SegOutput | None,
@@ -170,7 +176,7 @@ def _add_evidence(
     evidence.pixels.append(mask.numel())
     evidence.tags.append(one.sample.tag)
     evidence.peaks.append(float(1 - probabilities[0].min()))
-    if (chance := _tag_probability(output, index)) is not None:
+    if (chance := _tag_probability(outputs, index)) is not None:
         evidence.tag_probabilities.append(chance)
     if second is not None:
         other = _at(second, index, one.size).max(0).indices

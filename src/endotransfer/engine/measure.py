@@ -29,10 +29,12 @@ def evaluate(
     out: Path | None = None,
     device: str | None = None,
     pranet: bool = False,
+    flips: bool = False,
 ) -> dict[str, Any]:
     """Measure the model of `run` on the images of `folders`: their split `test` where they have one, unless asked.
 
-    `pranet` adds the figures of the PraNet protocol under that key.
+    `pranet` adds the figures of the PraNet protocol under that key; `flips` averages over four mirror images, and the
+    results say so.
     """
     if out is not None and out.exists():
         raise ConfigError(f"{out} exists already; choose another --out.")
@@ -50,9 +52,10 @@ def evaluate(
         )
     lesions = model.info["tags"] or domain.classes.binary
     scores, evidence = evaluate_samples(
-        model, domain.samples, domain.classes, model.sight, where, lesions=lesions, pranet=pranet
+        model, domain.samples, domain.classes, model.sight, where, lesions=lesions, pranet=pranet, flips=flips
     )
     results = head_of(model.info["method"], model.info.get("seed", 0), theirs) | scores.summary() | evidence
+    results |= {"flips": True} if flips else {}
     if out is not None:
         write_atomically(out, json.dumps(results, indent=2), ConfigError)
     return results

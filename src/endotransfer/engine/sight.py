@@ -15,6 +15,7 @@ from endotransfer.config import Experiment
 Predict = Callable[[Tensor], SegOutput]  # images [B, 3, H, W] in [0, 1] -> output
 Side = Annotated[int, Field(ge=1)]
 OVERLAP = 1 / 3  # of neighbouring windows, at least
+FLIPS: tuple[tuple[int, ...], ...] = ((), (3,), (2,), (2, 3))  # axes of [B, C, H, W] that are turned round
 
 
 @dataclass(frozen=True)

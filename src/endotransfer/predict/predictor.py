@@ -13,12 +13,12 @@ from torch.nn.functional import interpolate
 from endotransfer.batch import LESION
 from endotransfer.data.decoded import resize_image
 from endotransfer.engine.model_folder import TrainedModel, load_model
+from endotransfer.engine.sight import FLIPS
 from endotransfer.predict.prediction import ImagePredictor, Marks, Pixels, Prediction
 
 __all__ = ["Precision", "Prediction", "Predictor", "load"]
 
 Precision = Literal["auto", "32", "bf16"]
-FLIPS: tuple[tuple[int, ...], ...] = ((), (3,), (2,), (2, 3))  # axes of [B, C, H, W] that are turned round
 RESIZERS = 4  # threads: resizing releases the interpreter
 
 
