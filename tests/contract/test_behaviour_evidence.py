@@ -213,13 +213,14 @@ def pass_over(
 
 @pytest.fixture
 def seeing(build: Build) -> Build:
-    """Methods whose local layer has an opinion, always the same."""
+    """Methods whose local layer has an opinion: in lesion images that of the segmenter in `pass_over`."""
 
     def make(**settings: Any) -> SemanticTransfer:
         method = build(**settings)
         if hasattr(method, "local"):
-            torch.manual_seed(1)
+            torch.manual_seed(0)
             torch.nn.init.normal_(method.local.linear.weight)
+            method.local.linear.weight.data.neg_()  # as drawn it is of the opposite opinion
         return method
 
     return make
@@ -234,6 +235,13 @@ def test_trust_is_found_in_the_first_pass_and_stays(seeing: Build, tells: float,
     for epoch in (1, 2):  # what the segmenter has learnt of the tags since is no witness of its own
         _, later = pass_over(method, epoch, -tells)
         assert later["trust"] == method.local.trust == trust
+
+
+def test_finer_maps_say_something_else_of_the_same_images(seeing: Build) -> None:
+    eighth, every = seeing(), seeing(evidence_maps="all")
+    assert every.view.channels > eighth.view.channels
+    limits = [pass_over(method, 0, 9.0)[1]["local_limit"] for method in (eighth, every)]
+    assert limits[0] != pytest.approx(limits[1])
 
 
 def test_a_method_filled_from_a_checkpoint_goes_on_with_the_same_trust(seeing: Build) -> None:
