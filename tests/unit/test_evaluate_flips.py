@@ -9,6 +9,7 @@ import pytest
 import torch
 from PIL import Image
 from torch import Tensor
+from torch.nn.functional import conv2d
 from typer.testing import CliRunner
 
 import endotransfer
@@ -20,6 +21,8 @@ from endotransfer.data.images import read_image
 from endotransfer.engine.evaluation import evaluate_samples
 from endotransfer.engine.material import read_role
 from endotransfer.engine.run import train
+from endotransfer.engine.sight import Sight, slide
+from endotransfer.metrics import confusion
 
 
 def test_the_masks_that_are_measured_are_those_of_predict(
@@ -32,6 +35,7 @@ def test_the_masks_that_are_measured_are_those_of_predict(
         out = tmp_path / f"{name}.json"
         told = CliRunner().invoke(app, ["evaluate", str(run), "--data", str(folder), "--out", str(out), *options])
         assert told.exit_code == 0, told.output
+        assert ("with flips" in " ".join(told.output.split())) == bool(options)
         found[name] = json.loads(out.read_text())
     assert "flips" not in found["plain"] and found["flips"]["flips"] is True
 
@@ -68,3 +72,25 @@ def test_s1_is_averaged_too_and_a_network_blind_to_mirrors_gains_nothing(tmp_pat
     expected = torch.stack([logits.softmax(1)[0, LESION] for logits in corners if logits is not None]).mean()
     assert flipped[0].rows()[0]["lesion_probability"] == pytest.approx(float(expected), abs=1e-6)
     assert flipped[0].rows()[0]["lesion_probability"] != pytest.approx(plain[0].rows()[0]["lesion_probability"])
+
+
+def test_three_classes_through_a_sliding_window(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    pixels, truth = random.integers(0, 255, (24, 20, 3)).astype(np.uint8), random.integers(0, 3, (24, 20))
+    Image.fromarray(pixels).save(tmp_path / "0.png")
+    Image.fromarray(truth.astype(np.uint8)).save(tmp_path / "0-mask.png")
+    sample = Sample("f/0", tmp_path / "0.png", tmp_path / "0-mask.png", LESION)
+    kernel = torch.randn(3, 3, 3, 3, generator=torch.Generator().manual_seed(2))
+
+    def lopsided(images: Tensor) -> SegOutput:
+        return SegOutput(conv2d(images, kernel, padding=1), None, images)
+
+    sight, classes = Sight((24, 20), window=(12, 10)), Classes(("normal", "polyp", "ulcer"))
+    scores, _ = evaluate_samples(lopsided, [sample], classes, sight, torch.device("cpu"), flips=True)
+    image, total = torch.from_numpy(pixels).permute(2, 0, 1)[None] / 255, torch.zeros(1, 3, 24, 20)
+    for axes in ((), (3,), (2,), (2, 3)):
+        total += slide(lopsided, image.flip(axes), (12, 10)).flip(axes).softmax(1)
+    expected = confusion(total.argmax(1)[0], torch.from_numpy(truth), 3)
+    assert scores.matrices()[0].tolist() == expected.tolist()
+    plain = confusion(slide(lopsided, image, (12, 10)).argmax(1)[0], torch.from_numpy(truth), 3)
+    assert plain.tolist() != expected.tolist()

@@ -80,10 +80,10 @@ def evaluate_samples(
     predict, student = sight.through(predict), student and sight.through(student)
     for shown in _batches(samples, classes, sight.size, batch if sight.size else 1):  # own sizes: no two need be equal
         images = torch.stack([one.pixels for one in shown]).to(device, dtype) / 255
-        outputs = [_turned(predict(images.flip(axes)), axes) for axes in FLIPS[: len(FLIPS) if flips else 1]]
+        outputs = [_turned(predict, images, axes) for axes in FLIPS] if flips else [predict(images)]
         second = student(images) if student is not None and lesions else None
         for index, one in enumerate(shown):
-            probabilities = torch.stack([_at(output, index, one.size).softmax(0) for output in outputs]).mean(0)
+            probabilities = _mean_probabilities(outputs, index, one.size)
             mask = probabilities.max(0).indices  # as `argmax`, which takes seven times as long on a CPU
             if one.truth is not None:
                 scores.update(
@@ -152,9 +152,18 @@ def _at(output: SegOutput, index: int, size: tuple[int, int]) -> Tensor:
     return interpolate(output.logits[index : index + 1].float(), size=size, mode="bilinear", align_corners=False)[0]
 
 
-def _turned(output: SegOutput, axes: tuple[int, ...]) -> SegOutput:
-    """What was said of a mirror image, as of the image itself."""
-    return SegOutput(output.logits.flip(axes), output.tag_logits, output.features)
+def _turned(predict: Predict, images: Tensor, axes: tuple[int, ...]) -> SegOutput:
+    """What is said of the mirror images, as of the images themselves; without features, which nobody asks for here."""
+    output = predict(images.flip(axes))
+    return SegOutput(output.logits.flip(axes), output.tag_logits, output.logits[:, :0])
+
+
+def _mean_probabilities(outputs: Sequence[SegOutput], index: int, size: tuple[int, int]) -> Tensor:
+    """[K, H, W] of one image at its own size, the mean over `outputs`, one after the other: maps may be large."""
+    total = _at(outputs[0], index, size).softmax(0)
+    for output in outputs[1:]:
+        total += _at(output, index, size).softmax(0)
+    return total if len(outputs) == 1 else total / len(outputs)
 
 
 def _tag_probability(outputs: Sequence[SegOutput], index: int) -> float | None:

@@ -3,7 +3,6 @@
 A round appears under its name only when it is whole, so a killed pass leaves nothing that a resumed run could trust.
 """
 
-import os
 import shutil
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +16,7 @@ from endotransfer.engine.propagation import keep_maps
 from endotransfer.errors import CheckpointError
 
 MOST_WAITING = 256  # maps that may wait to be written
-WRITERS = max(4, min(16, os.cpu_count() or 1))  # threads: compressing a map takes longer than a GPU does to make it
+WRITERS = 8  # threads: to compress a map takes longer than a GPU takes to make it
 
 
 class MapStore:

@@ -17,7 +17,7 @@ from torch.optim import Adam, Optimizer
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
 from endotransfer.config import Strict
 from endotransfer.methods.base import Memo, Method, SourceSet, Stage
-from endotransfer.methods.terms import pixel_tag_term, source_terms, target_tag_term
+from endotransfer.methods.terms import missed_term, pixel_tag_term, source_terms, target_tag_term
 from endotransfer.models.discriminator import Discriminator
 from endotransfer.models.local_view import LocalHead, LocalView
 from endotransfer.transfer.adversarial import critic_loss, fooling_loss
@@ -28,7 +28,6 @@ from endotransfer.transfer.local_layer import fit, source_examples, target_examp
 from endotransfer.transfer.losses import segmentation, segmentation_by_tag
 from endotransfer.transfer.portion import portion
 from endotransfer.transfer.spreading import STEPS, spread, steps_for
-from endotransfer.transfer.tags import missed_lesion_loss
 from endotransfer.transfer.teacher import MeanTeacher
 
 
@@ -73,8 +72,8 @@ class SemanticTransferConfig(Strict):
     tag_head_weight: float = Field(1.0, ge=0)  # of S1's loss on the target's tags, Eq. 2, where there is local evidence
     tag_rule: Literal["none", "veto", "fill_normal"] = "none"
     tag_weight: float = Field(0.0, ge=0)  # of the loss on pixels by tags, where there is no local evidence
-    missed_weight: float = Field(0.0, ge=0)  # of the loss on tagged lesions of which nothing is painted, where there is
-    # local evidence and the segmenter is believed without it
+    missed_weight: float = Field(0.0, ge=0)  # of the loss on tagged lesions that hardly show, where there is local
+    # evidence and the segmenter is believed without it
     teacher_momentum: float | None = Field(None, ge=0, lt=1)  # None: no teacher
 
 
@@ -253,7 +252,7 @@ class SemanticTransfer(Method):
         return self.predictor()(images, domain="target")
 
     def _target_terms(self, target: TargetBatch, output: SegOutput, logits: Tensor) -> dict[str, Tensor]:
-        """The target halves of Eqs. 2 and 3, and, without local evidence, the tag loss on pixels."""
+        """The target halves of Eqs. 2 and 3, and what tags say of pixels (with local evidence: of missed lesions)."""
         config, terms = self.config, {}
         if target.stored is not None:
             terms["segmentation_target"] = self._on_pseudo_labels(logits, target.stored, target.tags)
@@ -261,15 +260,12 @@ class SemanticTransfer(Method):
         # teacher in the target; where local evidence says where the lesion is, S1 learns the tags for itself.
         weight = config.tag_head_weight if self.uses_evidence else 1.0
         terms |= {name: weight * term for name, term in target_tag_term(target, output).items()}
-        # Where nothing else says what a lesion is, this teaches it.  Beside local evidence it only makes the network
-        # paint something in every image tagged lesion.
+        # Where nothing else says what a lesion is, the tag loss teaches it.  Beside local evidence it only makes the
+        # network paint more and more in every image tagged lesion.
         if not self.uses_evidence:
             return terms | pixel_tag_term(config.tag_weight, target, logits)
-        if config.missed_weight and target.tags is not None:
-            # A believed segmenter is taught by the pixels that it is sure of, and so would lose the small lesions.
-            missed = missed_lesion_loss(logits, target.tags)
-            terms["missed"] = config.missed_weight * self.local.trust * missed
-        return terms
+        # A believed segmenter is taught by the pixels that it is sure of, and would lose small lesions without this.
+        return terms | missed_term(config.missed_weight, target, logits, self.local.trust)
 
     def _on_pseudo_labels(self, logits: Tensor, labels: Tensor, tags: Tensor | None) -> Tensor:
         """The target's half of Eq. 3: logits [B, K, H, W], labels [B, H, W], tags [B]."""
@@ -299,9 +295,4 @@ class SemanticTransfer(Method):
         present = None
         if self.config.centroid_average == "class_pixels":  # a class that one domain never showed has no centroid
             present = self.source_centroids.seen & self.target_centroids.seen
-        return alignment(
-            source_centroids,
-            target_centroids,
-            self.config.alpha,
-            present,
-        )
+        return alignment(source_centroids, target_centroids, self.config.alpha, present)

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from endotransfer.batch import SegOutput, SourceBatch, TargetBatch
 from endotransfer.transfer.losses import classification, segmentation
-from endotransfer.transfer.tags import tag_loss
+from endotransfer.transfer.tags import missed_lesion_loss, tag_loss
 
 
 def source_terms(
@@ -32,3 +32,10 @@ def pixel_tag_term(weight: float, target: TargetBatch, logits: Tensor) -> dict[s
     if not weight or target.tags is None:
         return {}
     return {"tags": weight * tag_loss(logits, target.tags, target.stored)}
+
+
+def missed_term(weight: float, target: TargetBatch, logits: Tensor, trust: Tensor) -> dict[str, Tensor]:
+    """Lesions that tags tell of and nothing shows, as far as the segmenter is believed (`trust`, from 0 to 1)."""
+    if not weight or target.tags is None:
+        return {}
+    return {"missed": weight * trust * missed_lesion_loss(logits, target.tags)}

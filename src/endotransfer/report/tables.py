@@ -30,9 +30,9 @@ def row_of(results: dict[str, Any]) -> list[str]:
 
 
 def system_of(results: dict[str, Any]) -> str:
-    """`semantic_transfer (robust)`; a method without presets is its name alone."""
-    preset = results.get("preset", "default")
-    return results["method"] if preset == "default" else f"{results['method']} ({preset})"
+    """`semantic_transfer (robust)`; a method without presets is its name alone; measured with flips it says so."""
+    preset, flips = results.get("preset", "default"), " with flips" if results.get("flips") else ""
+    return (results["method"] if preset == "default" else f"{results['method']} ({preset})") + flips
 
 
 def print_results(results: Sequence[dict[str, Any]], console: Console | None = None, title: str = "") -> None:

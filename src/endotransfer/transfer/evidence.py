@@ -8,7 +8,8 @@ spread among neighbours of like colour (transfer/spreading.py):
 
 * its score that the pixels of normal images practically never reach says how much of an image is lesion;
 * whether the segmenter, while it knows the source alone, tells lesion images from normal ones, and by the right places,
-  says whether it needs that help.  One that does so needs none: there Algorithm 1 stands as it is.
+  says whether it needs that help.  One that does so needs none: there Algorithm 1 stands as it is, and only lesions
+  that it misses have a loss of their own (`missed_lesion_loss`).
 
 Scores are [B, h, w], tags [B]; everything is summed over processes.
 """

@@ -50,10 +50,11 @@ def tag_loss(logits: Tensor, tags: Tensor, labels: Tensor | None = None, top_sha
 
 
 def missed_lesion_loss(logits: Tensor, tags: Tensor, top_share: float = 0.01) -> Tensor:
-    """How far images tagged lesion are from showing any: logits [B, K, H, W], K >= 2, class 0 is normal; tags [B].
+    """How far images tagged lesion are from showing one: logits [B, K, H, W], K >= 2, class 0 is normal; tags [B].
 
-    max(0, -the mean log-odds of a lesion at the surest `top_share` of the image's pixels), the mean over images tagged
-    lesion.  Unlike `tag_loss` it is silent where a lesion is painted already: it finds, and does not enlarge.
+    max(0, -the mean log-odds of a lesion of any kind at the surest `top_share` of the image's pixels), the mean over
+    images tagged lesion.  Unlike `tag_loss` it is silent once these pixels, on average, are lesion rather than normal:
+    it finds a lesion, and enlarges only one that is smaller than that.
     """
     places = lesion_score(at_least_float32(logits)).flatten(1)
     surest = places.topk(max(1, math.ceil(top_share * places.shape[1])), sorted=False).values.mean(1)

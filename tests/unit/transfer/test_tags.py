@@ -109,13 +109,16 @@ def test_missed_lesion_loss_is_what_it_says(seed, tags, classes, shift, top_shar
     assert missed_lesion_loss(logits, tags, top_share).item() == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
-def test_a_missed_lesion_is_pulled_at_its_likeliest_place_and_a_painted_one_not_at_all():
-    logits = torch.zeros(3, 2, 10, 10)
+def test_a_missed_lesion_is_pulled_at_its_likeliest_places_and_one_that_shows_not_at_all():
+    """Of 20 x 20 pixels the surest four count: none is painted, one is, all are; and a normal image."""
+    logits = torch.zeros(4, 2, 20, 20)
     logits[:, 0] = 2.0  # normal everywhere
-    logits[:2, 1, 4, 4] = torch.tensor([1.0, 3.0])  # the first is likeliest there, the second is painted there
+    logits[:3, 1, 4:6, 4:6] = 1.0  # likeliest there
+    logits[1, 1, 4, 4] = 3.0  # a lesion smaller than what the loss asks for: it is enlarged
+    logits[2, 1, 4:6, 4:6] = 3.0
     logits.requires_grad_()
-    missed_lesion_loss(logits, torch.tensor([LESION, LESION, NORMAL])).backward()
+    missed_lesion_loss(logits, torch.tensor([LESION, LESION, LESION, NORMAL])).backward()
     assert logits.grad is not None
-    pulled = logits.grad[:, 1].abs() > 0
-    assert pulled[0].nonzero().tolist() == [[4, 4]] and logits.grad[0, 1, 4, 4] < 0
-    assert not pulled[1:].any()
+    for image in (0, 1):
+        assert (logits.grad[image, 1] < 0).nonzero().tolist() == [[4, 4], [4, 5], [5, 4], [5, 5]]
+    assert not logits.grad[2:].any()
