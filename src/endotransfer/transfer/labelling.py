@@ -112,7 +112,7 @@ def label_target_set(
                 kept = _with_local(kept, evidence.look(batch.images))
             finite = kept.isfinite().all()
             on_host = kept.cpu()
-            _require(finite, batch)
+            _require_finite(finite, batch)
             count(kept, batch)  # from where it lies: a GPU counts while the host writes
             shelf.put(number, on_host)
     state.reduce_over_processes()
@@ -156,7 +156,7 @@ def _keep(logits: Tensor) -> Tensor:
     return (logits - logits.amax(1, keepdim=True)).clamp(min=LEAST_LOGIT).half()
 
 
-def _require(finite: Tensor, batch: PassBatch) -> None:
+def _require_finite(finite: Tensor, batch: PassBatch) -> None:
     if not bool(finite):
         raise TrainingDiverged(
             f"the network predicts values that are not finite on target images {', '.join(batch.keys)}; "
