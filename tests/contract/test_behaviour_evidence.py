@@ -238,16 +238,6 @@ def test_trust_is_found_in_the_first_pass_and_stays(seeing: Build, tells: float,
         assert later["trust"] == method.local.trust == trust
 
 
-def test_finer_maps_are_looked_at_where_they_are_asked_for(build: Build) -> None:
-    eighth, every = build(evidence_spread=0), build(evidence_maps="all", evidence_spread=0)
-    finest = every.view.backbone.stages[0]
-    assert every.view.channels > eighth.view.channels
-    with torch.no_grad():  # the first map alone has a say
-        every.local.linear.weight[:, :finest] = 1.0
-    scores = every._look_locally(Shown().images)
-    assert (scores.std((1, 2)) > 0).all() and eighth._look_locally(Shown().images).std() == 0
-
-
 def test_a_method_filled_from_a_checkpoint_goes_on_with_the_same_trust(seeing: Build) -> None:
     method, resumed = seeing(), seeing()
     pass_over(method, 0, 9.0)

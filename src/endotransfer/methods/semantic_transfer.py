@@ -62,7 +62,6 @@ class SemanticTransferConfig(Strict):
     # local evidence where the segmenter alone cannot be believed (transfer/evidence.py)
     image_portion: tuple[float, float] = (0.5, 0.9)  # of both sides of such an image, in the first and last pass
     handover: float = Field(0.5, ge=0, le=1)  # how far the segmenter has replaced local evidence in the end
-    evidence_maps: Literal["eighth", "all"] = "eighth"  # what its layer sees: the map of 1/8, or the finer ones too
     evidence_steps: int = Field(400, ge=1)  # before all others, on a linear layer alone
     evidence_lr: float = Field(0.03, gt=0)
     evidence_spread: int = Field(STEPS, ge=0)  # steps of its scores among neighbours of like colour; for 32 x 32 places
@@ -136,7 +135,7 @@ class SemanticTransfer(Method):
         if config.teacher_momentum is not None:
             networks["teacher"] = MeanTeacher(segmenter, config.teacher_momentum)
         if self.uses_evidence:
-            view = LocalView(self.world.model, finer=config.evidence_maps == "all", trained=self.world.trained)
+            view = LocalView(self.world.model, trained=self.world.trained)
             networks |= {"view": view, "local": LocalHead(view.channels)}
         return networks
 

@@ -8,7 +8,7 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import adaptive_avg_pool2d, avg_pool2d, normalize
+from torch.nn.functional import avg_pool2d, normalize
 
 from endotransfer.config import ModelConfig
 from endotransfer.models.backbone import shallow_backbone
@@ -16,15 +16,11 @@ from endotransfer.models.on_backbone import OnBackbone
 
 
 class LocalView(OnBackbone):
-    """Images [B, 3, H, W] -> descriptions [B, 2 C, H / 8, W / 8] of each neighbourhood; it is never trained.
+    """Images [B, 3, H, W] -> descriptions [B, 2 C, H / 8, W / 8] of each neighbourhood; it is never trained."""
 
-    C channels: those of the map of 1/8; with `finer`, of all maps down to it, which see colours and edges that it lost.
-    """
-
-    def __init__(self, model: ModelConfig, *, finer: bool = False, trained: bool = False) -> None:
+    def __init__(self, model: ModelConfig, *, trained: bool = False) -> None:
         super().__init__(shallow_backbone(model, trained=trained))
-        self.maps = len(self.backbone.stages) if finer else 1
-        self.channels = 2 * sum(self.backbone.stages[-self.maps :])
+        self.channels = 2 * self.backbone.channels
         self.requires_grad_(False)
 
     def train(self, mode: bool = True) -> "LocalView":
@@ -32,12 +28,10 @@ class LocalView(OnBackbone):
 
     @torch.no_grad()
     def forward(self, images: Tensor) -> Tensor:
-        seen = self.stages(images)[-self.maps :]
-        seen = [each.to(torch.promote_types(each.dtype, torch.float32)) for each in seen]  # statistics follow
-        smooth = [normalize(avg_pool2d(each, 3, stride=1, padding=1), dim=1) for each in seen]
-        described = [math.sqrt(each.shape[1]) * each for each in smooth] + [within_image(each) for each in smooth]
-        height, width = seen[-1].shape[-2:]
-        return torch.cat([adaptive_avg_pool2d(each, (height, width)) for each in described], dim=1)
+        features = self.stages(images)[-1]
+        features = features.to(torch.promote_types(features.dtype, torch.float32))  # statistics follow
+        smooth = normalize(avg_pool2d(features, 3, stride=1, padding=1), dim=1)
+        return torch.cat([math.sqrt(self.backbone.channels) * smooth, within_image(smooth)], dim=1)
 
 
 class LocalHead(nn.Module):

@@ -16,9 +16,9 @@ from endotransfer.models.local_view import LocalHead, LocalView, within_image
 MakeModel = Callable[..., ModelConfig]
 
 
-@pytest.fixture(params=[False, True], ids=["eighth", "finer"])
-def view(tiny: MakeModel, taught: Path, request: pytest.FixtureRequest) -> LocalView:
-    return LocalView(tiny(weights=taught), finer=request.param)
+@pytest.fixture
+def view(tiny: MakeModel, taught: Path) -> LocalView:
+    return LocalView(tiny(weights=taught))
 
 
 def literal_smooth(features: Tensor) -> Tensor:
@@ -49,27 +49,14 @@ def literal_within(features: Tensor) -> Tensor:
     return out
 
 
-def literal_blocks(values: Tensor, side: int) -> Tensor:
-    """The mean of each block of `side` x `side` places."""
-    rows = [values[..., y : y + side, :].mean(-2) for y in range(0, values.shape[-2], side)]
-    cells = [[row[..., x : x + side].mean(-1) for x in range(0, values.shape[-1], side)] for row in rows]
-    return torch.stack([torch.stack(row, -1) for row in cells], -2)
-
-
 def test_a_description_is_the_literal_one_at_an_eighth(view: LocalView, images: Tensor) -> None:
-    described, maps = view(images), view.stages(images)
-    assert len(maps) > 1 and maps[-1].shape[-1] == 6 and view.maps in (1, len(maps))
-    maps = maps[-view.maps :]
-    half = sum(features.shape[1] for features in maps)
-    assert tuple(described.shape) == (4, view.channels, 6, 6) and view.channels == 2 * half
-    first = 0
-    for features in maps:
-        channels, side, smooth = features.shape[1], features.shape[-1] // 6, literal_smooth(features)
-        plain, within = described[:, first : first + channels], described[:, half + first : half + first + channels]
-        expected = literal_blocks(math.sqrt(channels) * smooth, side)
-        torch.testing.assert_close(plain, expected, rtol=1e-4, atol=1e-5)
-        torch.testing.assert_close(within, literal_blocks(literal_within(smooth), side), rtol=1e-3, atol=1e-3)
-        first += channels
+    described = view(images)
+    features = view.stages(images)[-1]
+    channels = features.shape[1]
+    assert tuple(described.shape) == (4, view.channels, 6, 6) and view.channels == 2 * channels
+    smooth = literal_smooth(features)
+    torch.testing.assert_close(described[:, :channels], math.sqrt(channels) * smooth, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(described[:, channels:], literal_within(smooth), rtol=1e-3, atol=1e-3)
 
 
 @given(st.integers(0, 2**31), st.integers(1, 4))
@@ -118,7 +105,7 @@ def test_descriptions_are_single_precision_in_autocast_too(view: LocalView, imag
 
 
 def test_one_about_to_be_filled_reads_no_weights(tiny: MakeModel, view: LocalView, images: Tensor) -> None:
-    empty = LocalView(tiny(weights=Path("gone.safetensors")), finer=view.maps > 1, trained=True)
+    empty = LocalView(tiny(weights=Path("gone.safetensors")), trained=True)
     empty.load_state_dict(view.state_dict())
     assert torch.equal(empty(images), view(images))
 
