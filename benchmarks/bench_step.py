@@ -131,7 +131,7 @@ def step_seconds(setting: Setting, trainer: Trainer) -> float:
     for _ in range(5):
         step()
     if trainer.graphs is not None:  # recorded after an epoch's first steps, as in training
-        trainer.graphs.new_epoch()
+        trainer.graphs.record()
     return median_seconds(step, repeats=20, warmup=5)
 
 

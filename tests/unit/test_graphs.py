@@ -45,7 +45,7 @@ def test_gradients_are_those_of_plain_training(precision: str) -> None:
     with fabric.autocast():
         for _ in range(OFTEN):
             gradients(segmenter, first)
-    graphs.new_epoch()
+    graphs.record()
     for images, expected in ((first, plain[0]), (second, plain[1]), (first, plain[0])):
         graphs.new_step()
         with fabric.autocast():
@@ -67,7 +67,7 @@ def test_a_second_forward_in_a_step_does_not_overwrite_the_first() -> None:
     first, second = torch.rand(2, 4, 3, 64, 64, device=fabric.device)
     for _ in range(OFTEN):
         segmenter(first)
-    graphs.new_epoch()
+    graphs.record()
     graphs.new_step()
     one = segmenter(first).logits
     kept = one.detach().clone()

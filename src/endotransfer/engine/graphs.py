@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from endotransfer.batch import SegOutput
 from endotransfer.models.segmenter import Segmenter
 
-OFTEN = 3  # forwards of a shape in an epoch that make it worth recording (a last, smaller batch is not)
+OFTEN = 3  # forwards of a shape that make it worth recording (a last, smaller batch is not)
 
 
 def use_graphs(fabric: Fabric, segmenter: nn.Module, norm: str) -> "GraphedForward | None":
@@ -43,10 +43,10 @@ class GraphedForward:  # pragma: needs cuda
         """Outputs of the last step are no longer looked at."""
         self.used.clear()
 
-    def new_epoch(self) -> None:
-        """Record what the last epoch kept asking for, and forget what it did not.
+    def record(self) -> None:
+        """Record what was asked for often since the last time, and forget what was not.
 
-        Between epochs, while no loader copies to the GPU: a copy would end up in the recording, or break it off.
+        While no loader copies to the GPU: a copy would end up in the recording, or break it off.
         """
         wanted = {shape for shape, times in self.seen.items() if times >= OFTEN}
         self.graphs = {shape: self.graphs.get(shape) or self._record(shape) for shape in wanted}

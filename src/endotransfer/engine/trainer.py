@@ -21,7 +21,7 @@ from endotransfer.data.streams import Feed, PassSet, to_device
 from endotransfer.engine.checkpoint import Checkpoint, list_steps, load_weights_into, save_checkpoint
 from endotransfer.engine.finite import stop_unless_finite
 from endotransfer.engine.gradients import average_over_processes, clipped_norm
-from endotransfer.engine.graphs import use_graphs
+from endotransfer.engine.graphs import OFTEN, use_graphs
 from endotransfer.engine.log import EpochLines, RunLog, progress_bar
 from endotransfer.engine.maps import MapStore
 from endotransfer.engine.optimiser_state import pack_optimiser, unpack_optimiser
@@ -68,6 +68,7 @@ class Trainer:
             None if several or not training.graphs else use_graphs(fabric, method.segmenter, method.world.model.norm)
         )
         self.step = 0
+        self._stage = ""  # that graphs have been recorded for
         self.round: int | None = None  # of the stored maps that training reads; None: there are none
         self.log = RunLog(run.path if fabric.is_global_zero else None, tensorboard=training.tensorboard)
         self.sets = WholeSets(fabric, method, training, feed, pass_set, masked, self.maps, console)
@@ -87,21 +88,29 @@ class Trainer:
                     continue
                 self._visit_target(epoch)
                 self.method.train()
-                if self.graphs is not None:  # pragma: needs cuda
-                    self.graphs.new_epoch()
-                for batches in self._batches(epoch):
-                    note = self._train_step(batches, epoch)
-                    bar.update(task, completed=self.step, description=epoch.stage.name, note=note)
-                    self._save_if_due()
+                for last in self._stretches(epoch):
+                    if self.graphs is not None:  # pragma: needs cuda
+                        self.graphs.record()
+                    for batches in self._batches(epoch, last):
+                        note = self._train_step(batches, epoch)
+                        bar.update(task, completed=self.step, description=epoch.stage.name, note=note)
+                        self._save_if_due()
                 lines.write(self.step, epoch.index, epoch.stage.name, note)
 
     # -- one step -----------------------------------------------------------------------------------------------
 
-    def _batches(self, epoch: Epoch) -> Iterator[list[Batch]]:
-        """The rest of an epoch: for each step, the batches whose gradients make it."""
+    def _stretches(self, epoch: Epoch) -> list[int]:
+        """Where the rest of an epoch is interrupted, its end included: once graphs have seen what a stage asks for."""
+        seen, self._stage = self._stage, epoch.stage.name
+        if self.graphs is None or seen == self._stage:
+            return [epoch.last]
+        return sorted({min(self.step + OFTEN, epoch.last), epoch.last})  # pragma: needs cuda
+
+    def _batches(self, epoch: Epoch, last: int) -> Iterator[list[Batch]]:
+        """The steps up to `last`: for each, the batches whose gradients make it."""
         several = self.training.accumulate
         feed = self.feed.batches(
-            self.step * several, epoch.last * several, rank=self.fabric.global_rank, world=self.fabric.world_size,
+            self.step * several, last * several, rank=self.fabric.global_rank, world=self.fabric.world_size,
             round=self.round, use_target=epoch.stage.target,
         )  # fmt: skip
         while batches := [to_device(batch, self.fabric.device, self.dtype) for batch in islice(feed, several)]:
