@@ -138,7 +138,7 @@ def test_with_tags_labels_and_weights_there_is_evidence_and_its_stages_are_the_p
     build: Build, model: dict[str, Any]
 ) -> None:
     method = build(model=model)
-    assert {"view", "local"} <= {name for name, _ in method.named_children()}
+    assert {"view", "local", "verdict"} <= {name for name, _ in method.named_children()}
     assert [stage.name for stage in method.stages()] == ["warm-up", "transfer"]
     assert sum(stage.epochs for stage in method.stages()) == EPOCHS
 
@@ -149,7 +149,7 @@ def test_without_any_of_them_there_is_no_network_more_and_nothing_to_prepare(
 ) -> None:
     method, plain = build(world, model, **settings), build(world, model, **(settings | {"lesion_rule": "set"}))
     assert method.state_dict().keys() == plain.state_dict().keys()
-    assert {name for name, _ in method.named_children()}.isdisjoint({"view", "local"})
+    assert {name for name, _ in method.named_children()}.isdisjoint({"view", "local", "verdict"})
     method.prepare(None, None)  # type: ignore[arg-type]  # neither is looked at
 
 
@@ -232,10 +232,10 @@ def test_trust_is_found_in_the_first_pass_and_stays(seeing: Build, tells: float,
     _, figures = pass_over(method, 0, tells)
     assert figures["witness_gap"] > 0, "the opinion drawn by `seeing` is not that of the segmenter any more"
     assert (figures["tag_auroc"] > 0.5) == (trust == 1)
-    assert figures["trust"] == method.state_dict()["local.trust"] == trust
+    assert figures["trust"] == method.state_dict()["verdict.trust"] == trust
     for epoch in (1, 2):  # what the segmenter has learnt of the tags since is no witness of its own
         _, later = pass_over(method, epoch, -tells)
-        assert later["trust"] == method.local.trust == trust
+        assert later["trust"] == method.verdict.trust == trust
 
 
 def test_a_method_filled_from_a_checkpoint_goes_on_with_the_same_trust(seeing: Build) -> None:
@@ -282,7 +282,7 @@ def test_the_loss_that_lets_the_network_choose_counts_only_without_local_evidenc
 ) -> None:
     batch = one_batch(make_experiment, "semantic_transfer")
     method, plain = build(tag_weight=0.1), build(tag_weight=0.1, lesion_rule="set")
-    method.local.trust.fill_(trust)
+    method.verdict.trust.fill_(trust)
     with_evidence, alone = (each.losses("net", batch, {}) for each in (method, plain))
     assert alone["tags"] > 0
     assert "tags" not in with_evidence
@@ -301,7 +301,7 @@ def test_a_lesion_of_which_nothing_is_painted_counts_only_where_the_segmenter_is
                 parameter[NORMAL] += 20.0
     found = []
     for trust in (0.0, 1.0):
-        method.local.trust.fill_(trust)
+        method.verdict.trust.fill_(trust)
         found.append(method.eval().losses("net", batch, {})["missed"].item())
     assert found[0] == 0 and found[1] > 0.03
     assert "missed" not in build(missed_weight=0.0).losses("net", batch, {})
@@ -319,7 +319,7 @@ def test_each_image_has_its_say_only_where_images_are_labelled_one_by_one(
     batch.target.tags = torch.tensor([LESION] + [NORMAL] * (len(batch.target.images) - 1))
     with_evidence, plain = build(target_balance="tags"), build(target_balance=like, lesion_rule="set")
     other = build(target_balance="tags" if like == "pixels" else "pixels", lesion_rule="set")
-    with_evidence.local.trust.fill_(trust)
+    with_evidence.verdict.trust.fill_(trust)
     for method in (plain, other):
         method.segmenter.load_state_dict(with_evidence.segmenter.state_dict())
     mine, theirs, others = (
@@ -374,7 +374,7 @@ def test_a_run_teaches_evidence_before_its_first_step_and_never_again(
     assert epochs["term/segmentation_source"] == {0, 1, 2}
     assert epochs["pass/trust"] == epochs["pass/local_limit"] == {1, 2}
     weights = load_latest(run / "checkpoints")[0].tensors["weights"]
-    assert list(trusts) == pytest.approx([weights["local.trust"].item()])
+    assert list(trusts) == pytest.approx([weights["verdict.trust"].item()])
     assert (weights["local.linear.weight"] != 0).any()
 
 

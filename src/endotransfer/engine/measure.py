@@ -95,6 +95,7 @@ def finish(
         return {}
     results = head_of(experiment.method, experiment.seed, material.classes.names)
     results |= {"name": experiment.name, **scores.summary(experiment.evaluation.resamples), **evidence, "cost": cost}
+    results |= method.findings()
     counts = {
         "source with mask": len(material.masked),
         "source with tag only": len(material.tagged),

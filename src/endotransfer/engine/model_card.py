@@ -27,7 +27,7 @@ the image's own size.
 ## Figures
 {_figures(results)}
 
-## Where it fails
+{_remarks(results)}## Where it fails
 - On images of another kind of endoscope than its target domain: measure before you trust it (`endotransfer evaluate`).
 - On text, frames and boxes burnt into images, and on bubbles, bile and reflections, which resemble lesions.
 - Its probabilities are not calibrated.
@@ -51,6 +51,12 @@ def _figures(results: dict[str, Any]) -> str:
         f"| IoU {name} | {'n/a' if value is None else f'{value:.2f}'} |" for name, value in results["iou"].items()
     ]
     return "\n".join(lines)
+
+
+def _remarks(results: dict[str, Any]) -> str:
+    """What training found that whoever uses the model should know."""
+    lines = [f"- {remark[:1].upper()}{remark[1:]}" for remark in results.get("remarks", [])]
+    return "\n".join(["## Remarks", *lines, "", ""]) if lines else ""
 
 
 def _span(low: float | None, high: float | None) -> str:

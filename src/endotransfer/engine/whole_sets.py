@@ -40,6 +40,7 @@ class WholeSets:
         self.seconds = 0.0  # spent on the target set as a whole, for the account of what a run cost
         self.large = LARGE
         self._superpixels_built = False
+        self._said: set[str] = set()
 
     def prepare(self) -> None:
         """The method's statistics, once: a run that resumes has them in its checkpoint."""
@@ -78,7 +79,15 @@ class WholeSets:
         self.fabric.barrier()
         in_first_process(self.fabric, lambda: self.maps.close_round(epoch.index))
         self.seconds += time.perf_counter() - began
+        self._say_remarks()
         return figures
+
+    def _say_remarks(self) -> None:
+        """What the method has found, as soon as it has: who knows better need not wait for the end."""
+        for remark in self.method.findings().get("remarks", []):
+            if remark not in self._said and self.fabric.is_global_zero:
+                self.console.print(f"note: {remark}", markup=False, soft_wrap=True)
+            self._said.add(remark)
 
     def _target_set(self, pass_set: PassSet | DevicePassSet, round: int, shelf: LogitShelf) -> StoringTargetSet:
         # With several processes each makes a part of the maps and reads all of them, so they meet on disk.

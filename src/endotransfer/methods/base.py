@@ -142,6 +142,13 @@ class Method(nn.Module):
         """Work over the whole target set before an epoch; returns figures for the log."""
         return {}
 
+    def findings(self) -> dict[str, Any]:
+        """What passes have found and the user should know, for results.json; sentences under `remarks` are said too.
+
+        From state: a run that resumes must find the same.
+        """
+        return {}
+
     def kept_channels(self) -> int:
         """How many numbers `target_pass` keeps of every 8 x 8 pixels, so that its need of disk is known beforehand."""
         return self.world.classes

@@ -29,6 +29,7 @@ from endotransfer.transfer.losses import segmentation, segmentation_by_tag
 from endotransfer.transfer.portion import portion
 from endotransfer.transfer.spreading import STEPS, spread, steps_for
 from endotransfer.transfer.teacher import MeanTeacher
+from endotransfer.transfer.verdict import Believe, Verdict
 
 
 class SemanticTransferConfig(Strict):
@@ -60,6 +61,7 @@ class SemanticTransferConfig(Strict):
     # Beyond the paper
     lesion_rule: Literal["set", "evidence"] = "set"  # images tagged lesion: by the set's thresholds, or one by one with
     # local evidence where the segmenter alone cannot be believed (transfer/evidence.py)
+    believe: Believe = "judge"  # whom about them: the segmenter alone, local evidence, or whoever the first pass finds
     image_portion: tuple[float, float] = (0.5, 0.9)  # of both sides of such an image, in the first and last pass
     handover: float = Field(0.5, ge=0, le=1)  # how far the segmenter has replaced local evidence in the end
     evidence_steps: int = Field(400, ge=1)  # before all others, on a linear layer alone
@@ -120,6 +122,7 @@ class SemanticTransfer(Method):
     teacher: MeanTeacher
     view: LocalView
     local: LocalHead
+    verdict: Verdict
 
     def networks(self) -> dict[str, nn.Module]:
         segmenter, config = self.plain_segmenter(), self.config
@@ -136,7 +139,7 @@ class SemanticTransfer(Method):
             networks["teacher"] = MeanTeacher(segmenter, config.teacher_momentum)
         if self.uses_evidence:
             view = LocalView(self.world.model, trained=self.world.trained)
-            networks |= {"view": view, "local": LocalHead(view.channels)}
+            networks |= {"view": view, "local": LocalHead(view.channels), "verdict": Verdict(config.believe)}
         return networks
 
     @property
@@ -187,12 +190,8 @@ class SemanticTransfer(Method):
         )  # fmt: skip
         if evidence is None:
             return summary.figures()
-        self.local.trust.copy_(evidence.believed)
-        witnesses = {
-            "trust": evidence.believed, "tag_auroc": evidence.tag_auroc, "witness_gap": evidence.witness_gap,
-            "local_limit": evidence.limit,
-        }  # fmt: skip
-        return summary.figures() | {name: float(value) for name, value in witnesses.items()}
+        self.verdict.take(evidence, self.progress.stage_epoch)
+        return summary.figures() | evidence.figures()
 
     def _evidence(self) -> Evidence | None:
         """Both witnesses of where a tagged lesion is; None: the set's thresholds decide."""
@@ -200,9 +199,8 @@ class SemanticTransfer(Method):
             return None
         passed = self.progress.stage_epoch / max(1, self.stages()[-1].epochs - 1)
         first, last = self.config.image_portion
-        trust = None if self.progress.stage_epoch == 0 else self.local.trust
         return Evidence(
-            self._look_locally, passed * self.config.handover, trust,
+            self._look_locally, passed * self.config.handover, self.verdict.before(self.progress.stage_epoch),
             next(self.parameters()).device, first + passed * (last - first), self.config.false_alarms,
         )  # fmt: skip
 
@@ -234,6 +232,9 @@ class SemanticTransfer(Method):
             terms["centroids"] = self.centroid_weight * aligned
         return terms
 
+    def findings(self) -> dict[str, Any]:
+        return self.verdict.findings() if self.uses_evidence else {}
+
     def kept_channels(self) -> int:
         return self.world.classes + self.uses_evidence
 
@@ -264,7 +265,7 @@ class SemanticTransfer(Method):
         if not self.uses_evidence:
             return terms | pixel_tag_term(config.tag_weight, target, logits)
         # A believed segmenter is taught by the pixels that it is sure of, and would lose small lesions without this.
-        return terms | missed_term(config.missed_weight, target, logits, self.local.trust)
+        return terms | missed_term(config.missed_weight, target, logits, self.verdict.trust)
 
     def _on_pseudo_labels(self, logits: Tensor, labels: Tensor, tags: Tensor | None) -> Tensor:
         """The target's half of Eq. 3: logits [B, K, H, W], labels [B, H, W], tags [B]."""
@@ -274,7 +275,7 @@ class SemanticTransfer(Method):
         if not self.uses_evidence:
             return by_tag
         # Labels by the set's thresholds: there a say for each kind of image was measured to paint too much.
-        return torch.lerp(by_tag, segmentation(logits, labels, self.config.reduction), self.local.trust)
+        return torch.lerp(by_tag, segmentation(logits, labels, self.config.reduction), self.verdict.trust)
 
     def _alignment(
         self, source: SourceBatch, source_output: SegOutput, target: TargetBatch, target_output: SegOutput

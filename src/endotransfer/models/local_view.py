@@ -37,15 +37,11 @@ class LocalView(OnBackbone):
 class LocalHead(nn.Module):
     """Descriptions [B, C, h, w] -> how much each place looks like a lesion, [B, h, w]."""
 
-    trust: Tensor
-
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.linear = nn.Conv2d(channels, 1, 1)
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)  # type: ignore[arg-type]
-        # How far the segmenter's own eye was believed when it had seen the source alone (transfer/evidence.py).
-        self.register_buffer("trust", torch.zeros(()))
 
     def teach(self, weight: Tensor, bias: Tensor) -> None:
         """Take over what was learnt elsewhere: weight [C], bias [1]."""

@@ -31,7 +31,7 @@ def table_section(study: Study, folder: Path) -> Section:
     _write(folder / "table.csv", table, extras)
     heads, rows = html_rows(table, extras)
     notes = [NOTE, *([] if table.by_class else [LESIONS]), *_against(table), *_printed(table)]
-    remarks = [tag("li", note) for row in table.rows for note in row.notes]
+    remarks = [tag("li", note) for note in [*(note for row in table.rows for note in row.notes), *_remarks(study)]]
     return Section(
         "table",
         "Results",
@@ -104,6 +104,12 @@ def _means(cells: Sequence[Cell], read: Callable[[Cell], Any]) -> dict[str, floa
         if isinstance(value, int | float):
             values[label_of(cell)].append(float(value))
     return {label: fmean(some) if some else None for label, some in values.items()}
+
+
+def _remarks(study: Study) -> list[str]:
+    """What runs found out and their users should know."""
+    said = [(cell, remark) for cell in study.cells for remark in cell.get("remarks") or ()]
+    return [f"{label_of(cell)}, seed {cell.get('seed', 0)}: {remark}" for cell, remark in said]
 
 
 def _against(table: BenchmarkTable) -> list[str]:

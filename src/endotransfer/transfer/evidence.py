@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import IGNORE, LESION, NORMAL
+from endotransfer.errors import DataError
 from endotransfer.reduce import sum_over_processes
 from endotransfer.transfer.tally import Tally, auroc
 
@@ -84,8 +85,9 @@ class Evidence:
         false_alarms: float = FALSE_ALARMS,
     ) -> None:
         """`look`: images -> local scores [B, h, w]; `handed_over`: how far the segmenter has taken over, from 0 to 1;
-        `trust`: what the first pass found, None where this is it; `device`: where scores will lie; `portion`: of both
-        sides of an image that this pass labels; `false_alarms`: how much of normal images may exceed the limit."""
+        `trust`: whether it alone is believed, None where this pass is to judge; `device`: where scores will lie;
+        `portion`: of both sides of an image that this pass labels; `false_alarms`: how much of normal images may exceed
+        the limit."""
         self.look, self.handed_over, self.trust, self.portion = look, handed_over, trust, portion
         self.false_alarms = false_alarms
         self.on_normal, self.lesions, self.normals = Tally(device), Tally(device), Tally(device)
@@ -116,6 +118,16 @@ class Evidence:
         # is neither figure, nor a limit: then the segmenter alone is believed.
         apart, rightly = self.tag_auroc.nan_to_num(1.0) >= BELIEVED, self.witness_gap.nan_to_num(1.0) > 0
         self.believed = (apart & rightly).float() if self.trust is None else self.trust
+        if images[NORMAL] == 0 and self.believed == 0:
+            raise DataError(
+                "method.believe is evidence, but no target image is tagged normal, and nothing else tells how large a "
+                "lesion is; tag some normal ones, or leave out method.believe."
+            )
+
+    def figures(self) -> dict[str, float]:
+        """For the log."""
+        found = {"trust": self.believed, "tag_auroc": self.tag_auroc, "witness_gap": self.witness_gap}
+        return {name: float(value) for name, value in (found | {"local_limit": self.limit}).items()}
 
     def label(self, logits: Tensor, local: Tensor, by_set: Tensor) -> Tensor:
         """Labels [B, H, W] uint8 of images tagged lesion: logits [B, K, H, W], local scores [B, H, W].

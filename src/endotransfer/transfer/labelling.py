@@ -167,7 +167,8 @@ def _require_finite(finite: Tensor, batch: PassBatch) -> None:
 def _with_local(kept: Tensor, scores: Tensor) -> Tensor:
     """Local scores [B, h, w] behind the logits, as one channel more."""
     sized = interpolate(scores.detach().float().unsqueeze(1), kept.shape[-2:], mode="bilinear", align_corners=False)
-    return torch.cat([kept, sized.clamp(LEAST_LOGIT, -LEAST_LOGIT).half().to(kept.device)], dim=1)
+    sized = sized.clamp(LEAST_LOGIT, -LEAST_LOGIT).to(kept.device)
+    return torch.cat([kept.float(), sized], dim=1).half()  # a CPU's autocast joins no halves
 
 
 def _witnesses(kept: Tensor, classes: int) -> tuple[Tensor, Tensor]:
