@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import timm
 import torch
+from hypothesis import settings
 from safetensors.torch import save
 
 from endotransfer.config import Experiment
@@ -17,6 +18,10 @@ from endotransfer.experiment_file import experiment_from
 from endotransfer.files import write_atomically
 from endotransfer.methods import METHODS
 from tests.budgets import pytest_runtest_logreport, pytest_terminal_summary  # noqa: F401  (pytest finds them here)
+
+# A busy machine makes one example in thousands slow; budgets (tests/budgets.py) watch the time instead.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 WORLDS = {"tagged": "lesion", "untagged": "five_class"}
 SIZE = 32

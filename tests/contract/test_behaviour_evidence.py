@@ -1,6 +1,7 @@
 """Local evidence does what it is for: tags and source masks teach a linear layer where target lesions are."""
 
 import csv
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -238,6 +239,16 @@ def test_trust_is_found_in_the_first_pass_and_stays(seeing: Build, tells: float,
         assert later["trust"] == method.verdict.trust == trust
 
 
+@pytest.mark.parametrize("believe, tells, trust", [("segmenter", -9.0, 1.0), ("evidence", 9.0, 0.0)])
+def test_the_experiment_may_know_better_than_the_judge(seeing: Build, believe: str, tells: float, trust: float) -> None:
+    method, judged = seeing(believe=believe), seeing()
+    assert pass_over(judged, 0, tells)[1]["trust"] == 1 - trust
+    for epoch in (0, 1):
+        assert pass_over(method, epoch, tells)[1]["trust"] == method.verdict.trust == trust
+    one, other = (pass_over(each, 1, tells)[0].lesions for each in (method, judged))
+    assert not torch.equal(one, other)
+
+
 def test_a_method_filled_from_a_checkpoint_goes_on_with_the_same_trust(seeing: Build) -> None:
     method, resumed = seeing(), seeing()
     pass_over(method, 0, 9.0)
@@ -376,6 +387,26 @@ def test_a_run_teaches_evidence_before_its_first_step_and_never_again(
     weights = load_latest(run / "checkpoints")[0].tensors["weights"]
     assert list(trusts) == pytest.approx([weights["verdict.trust"].item()])
     assert (weights["local.linear.weight"] != 0).any()
+
+
+def test_a_run_says_once_whom_it_believes_and_keeps_it(make_experiment: Any, tmp_path: Path) -> None:
+    console, run = Console(record=True, width=400), tmp_path / "run"
+    settings = {"epochs": 3, "steps_per_epoch": 2}  # two passes
+    results = engine.train(make_experiment("tagged", "semantic_transfer", "robust", **settings), run, console=console)
+    assert results is not None
+    (remark,) = results["remarks"]
+    assert console.export_text().count(remark) == 1
+    assert results == json.loads((run / "results.json").read_text())
+    assert results["local_evidence"]["believed"] in ("segmenter", "evidence")
+    assert remark[1:] in (run / "model" / "README.md").read_text()
+    (run / "results.json").unlink()
+    again = engine.train(make_experiment("tagged", "semantic_transfer", "robust", **settings), run, resume=True)
+    assert again is not None and again["local_evidence"] == results["local_evidence"]
+
+
+def test_who_has_no_local_evidence_has_nothing_to_say_of_it(build: Build) -> None:
+    for world, model, settings in WITHOUT:
+        assert build(world, model, **settings).findings() == {}
 
 
 def test_a_run_that_was_stopped_in_its_first_pass_goes_on_with_what_it_was_taught(

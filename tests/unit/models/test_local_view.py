@@ -117,9 +117,3 @@ def test_a_head_starts_undecided_and_weighs_linearly() -> None:
     head.linear.bias.data.fill_(0.25)  # type: ignore[union-attr]
     expected = descriptions[:, 0] - 2 * descriptions[:, 1] + 0.5 * descriptions[:, 2] + 0.25
     torch.testing.assert_close(head(descriptions), expected)
-
-
-def test_trust_is_nought_at_first_and_in_the_state_but_not_trained() -> None:
-    head = LocalHead(3)
-    assert head.state_dict()["trust"] == 0
-    assert {name for name, _ in head.named_parameters()} == {"linear.weight", "linear.bias"}

@@ -105,6 +105,12 @@ def test_the_table_has_the_means_of_the_cells(folder: Path, page: str) -> None:
     assert "+1.5 to +4.8" in page
 
 
+def test_what_a_run_found_stands_under_the_table(folder: Path, page: str) -> None:
+    (cell,) = (cell for cell in cells(folder) if cell.get("remarks"))
+    (remark,) = cell["remarks"]
+    assert "<li>" + escape(f"{cell['label']}, seed 0: {remark}", quote=True) in page
+
+
 def test_the_curves_have_every_logged_row(folder: Path) -> None:
     for name, runs in (
         ("source-only", ["row0-seed0", "row0-seed1"]),

@@ -1,0 +1,77 @@
+"""Whom a run believes: judged once, kept, said; and what the experiment says goes before it."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import torch
+
+from endotransfer.transfer.evidence import BELIEVED, Evidence
+from endotransfer.transfer.verdict import Believe, Verdict
+
+
+def found(believed: float, auroc: float, gap: float) -> Evidence:
+    figures = {"believed": believed, "tag_auroc": auroc, "witness_gap": gap}
+    return cast(Evidence, SimpleNamespace(**{name: torch.tensor(value) for name, value in figures.items()}))
+
+
+def judged(believe: Believe = "judge", *first: float) -> Verdict:
+    verdict = Verdict(believe)
+    verdict.take(found(*(first or (0.0, 0.53, 0.02))), 0)
+    return verdict
+
+
+def said(verdict: Verdict) -> dict[str, Any]:
+    findings = verdict.findings()
+    assert findings["remarks"] == [verdict.sentence()]
+    return findings["local_evidence"]
+
+
+def test_the_first_pass_judges_and_later_ones_go_by_it() -> None:
+    verdict = Verdict()
+    assert verdict.before(0) is None
+    verdict.take(found(1.0, 0.82, 0.1), 0)
+    assert verdict.before(1) == 1
+    verdict.take(found(0.0, 0.4, -0.1), 1)  # what the segmenter has learnt since is not asked
+    assert verdict.before(2) == 1 and said(verdict)["tag_auroc"] == pytest.approx(0.82)
+
+
+@pytest.mark.parametrize("believe, trust", [("segmenter", 1.0), ("evidence", 0.0)])
+def test_the_experiment_decides_before_the_first_pass(believe: Believe, trust: float) -> None:
+    assert all(Verdict(believe).before(number) == trust for number in (0, 1))
+
+
+def test_it_is_kept_with_the_weights_and_finite_before_anything_was_asked() -> None:
+    resumed, verdict = Verdict(), judged("judge", 1.0, 0.75, 0.01)
+    assert all(value.isfinite().all() for value in resumed.state_dict().values())
+    assert not list(verdict.parameters())
+    resumed.load_state_dict(verdict.state_dict())
+    assert resumed.findings() == verdict.findings() and resumed.before(1) == 1
+
+
+@pytest.mark.parametrize(
+    "believe, first, believed, decided, words",
+    [
+        ("judge", (0.0, 0.53, 0.02), "evidence", "judge", ["with local evidence", "did not tell", "believe=segmenter"]),
+        ("judge", (1.0, 0.82, 0.1), "segmenter", "judge", ["by the segmenter alone", " told ", "believe=evidence"]),
+        ("evidence", (0.0, 0.82, 0.1), "evidence", "experiment", ["with local evidence", "as method.believe says"]),
+        ("segmenter", (1.0, 0.53, -0.1), "segmenter", "experiment", ["by the segmenter alone", "as method.believe"]),
+    ],
+)
+def test_people_and_programs_are_told_who_labels_and_why(
+    believe: Believe, first: tuple[float, ...], believed: str, decided: str, words: list[str]
+) -> None:
+    verdict = judged(believe, *first)
+    figures = said(verdict)
+    assert (figures["believed"], figures["decided_by"]) == (believed, decided)
+    assert (figures["tag_auroc"], figures["witness_gap"]) == pytest.approx(first[1:])
+    for word in [*words, f"{first[1]:.2f}", f"{first[2]:+.3f}"]:
+        assert word in verdict.sentence()
+    assert (str(BELIEVED) in verdict.sentence()) == (believe == "judge")
+
+
+@pytest.mark.parametrize("believe", ["judge", "segmenter"])
+def test_where_one_kind_of_tag_is_missing_there_are_no_figures(believe: Believe) -> None:
+    verdict = judged(believe, 1.0, float("nan"), float("nan"))
+    assert said(verdict)["tag_auroc"] is None and said(verdict)["witness_gap"] is None
+    assert "one kind of tag is missing" in verdict.sentence() and "nan" not in verdict.sentence()
