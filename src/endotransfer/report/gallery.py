@@ -43,7 +43,8 @@ def gallery_section(study: Study, images: Images, folder: Path) -> Section:
     if leader is None:
         body = missing("No run folder with figures lies here, so there are no predictions to show.")
         return Section("predictions", "Predictions", body)
-    scores = {run.label: found for run in {leader, *study.shown(SYSTEMS)} if (found := read_scores(run)) is not None}
+    runs = [*_beside(study, leader), leader]
+    scores = {run.label: found for run in runs if (found := read_scores(run)) is not None}
     if leader.label not in scores:
         raise DataError(f"{leader.path} has no scores.json with measured images; train or measure the run again.")
     choices = choose(scores[leader.label])
@@ -59,6 +60,11 @@ def gallery_section(study: Study, images: Images, folder: Path) -> Section:
     )
     end = paragraph(files_named("predictions.png", "predictions.csv"), kind="note")
     return Section("predictions", "Predictions", join(paragraph(told), *map(strip, rows), *map(missing, notes), end))
+
+
+def _beside(study: Study, leader: Run) -> list[Run]:
+    """A run of each other system that is shown: not a second one of the leader's, whose figures these are not."""
+    return [run for run in study.shown(SYSTEMS) if run.label != leader.label]
 
 
 def read_scores(run: Run) -> dict[str, Score] | None:
@@ -105,8 +111,7 @@ def _rows(
     lost = [choice.key for choice in choices if choice.key not in samples]
     if lost:
         raise DataError(f"the test image {lost[0]} of {leader.path} is not among its test folders any more.")
-    shown = [run for run in study.shown(SYSTEMS) if run.label != leader.label]
-    predictors, notes = _load([leader, *shown])
+    predictors, notes = _load([leader, *_beside(study, leader)])
     rows = []
     for choice in choices:
         sample = samples[choice.key]

@@ -132,6 +132,20 @@ def test_predictions_carry_the_scores_of_each_system(folder: Path) -> None:
         assert row["iou"] == ("" if expected is None else str(expected.iou))
 
 
+def test_a_leader_is_judged_by_its_own_scores_and_not_by_its_first_seed(folder: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    shutil.copytree(folder, study)
+    raised = [{**cell, "miou": 100.0 if cell["run"] == "row0-seed1" else 1.0} for cell in cells(study)]
+    (study / "results.json").write_text(json.dumps({"cells": raised}))
+    gallery_section(read_study(study), Images(), tmp_path)
+    scores = read_scores(Run("", 1, study / "runs" / "row0-seed1"))
+    assert scores is not None
+    shown = [row for row in table(tmp_path / "predictions.csv") if row["system"] == "source_only"]
+    assert {row["image"]: row["iou"] for row in shown} == {row["image"]: str(scores[row["image"]].iou) for row in shown}
+    other = read_scores(Run("", 0, study / "runs" / "row0-seed0"))
+    assert other is not None and any(other[row["image"]] != scores[row["image"]] for row in shown)
+
+
 def test_the_propagation_counts_the_kept_pixels(folder: Path) -> None:
     (path,) = (folder / "report").glob("propagation-*.csv")
     for row in table(path):
