@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,19 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn.functional import interpolate
 
+import endotransfer
 from endotransfer.batch import IGNORE, LESION, NORMAL, PassBatch, SegOutput
 from endotransfer.data.decoded import DecodedImages
 from endotransfer.data.phantom import write_phantom
+from endotransfer.data.streams import PassSet
 from endotransfer.engine import run as engine
 from endotransfer.engine import whole_sets
 from endotransfer.engine.checkpoint import list_steps, load_latest
 from endotransfer.engine.feeding import prepare_feeding
 from endotransfer.engine.material import gather
 from endotransfer.engine.source_set import WholeSource
+from endotransfer.engine.trainer import Trainer
+from endotransfer.errors import ConfigError, DataError
 from endotransfer.experiment_file import experiment_from
 from endotransfer.methods.base import Progress, World, method_config
 from endotransfer.methods.semantic_transfer import SemanticTransfer
@@ -404,9 +409,27 @@ def test_a_run_says_once_whom_it_believes_and_keeps_it(make_experiment: Any, tmp
     assert again is not None and again["local_evidence"] == results["local_evidence"]
 
 
-def test_who_has_no_local_evidence_has_nothing_to_say_of_it(build: Build) -> None:
-    for world, model, settings in WITHOUT:
-        assert build(world, model, **settings).findings() == {}
+@pytest.mark.parametrize("world, model, settings", WITHOUT)
+def test_who_has_no_local_evidence_has_nothing_to_say_of_it_and_cannot_believe_it(
+    build: Build, world: str, model: dict[str, Any], settings: dict[str, Any]
+) -> None:
+    assert build(world, model, **settings, believe="segmenter").findings() == {}
+    with pytest.raises(ConfigError, match="there is none here"):
+        build(world, model, **settings, believe="evidence")
+
+
+def test_local_evidence_that_cannot_be_believed_is_told_before_the_first_step(
+    make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make_experiment("tagged", "semantic_transfer", "robust").model_dump(mode="json")
+    experiment = experiment_from(made | {"method": made["method"] | {"believe": "evidence"}})
+    assert engine.train(experiment, tmp_path / "run") is not None
+    assert endotransfer.load(tmp_path / "run") is not None  # a model needs no evidence any more
+    monkeypatch.setattr(Trainer, "_train_step", lambda *_: pytest.fail("a step was trained"))
+    untagged = PassSet.without_images
+    monkeypatch.setattr(PassSet, "without_images", lambda self: (replace(b, tags=None) for b in untagged(self)))
+    with pytest.raises(DataError, match="no target image is tagged normal"):
+        engine.train(experiment, tmp_path / "other")
 
 
 def test_a_run_that_was_stopped_in_its_first_pass_goes_on_with_what_it_was_taught(

@@ -1,5 +1,6 @@
 """CUDA graphs change nothing but the speed."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from endotransfer.config import ModelConfig
 from endotransfer.engine.graphs import OFTEN, use_graphs
 from endotransfer.engine.run import train
+from endotransfer.engine.trainer import Trainer
 from endotransfer.models.segmenter import Segmenter, build_segmenter
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -20,6 +22,45 @@ def test_a_processor_and_batch_statistics_are_left_alone() -> None:
     net = nn.Identity()
     assert use_graphs(Fabric(accelerator="cpu", devices=1), net, "frozen") is None
     assert "forward" not in vars(net)
+
+
+class Watched:
+    """Stands in for graphs: what a trainer does with them, in order."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def record(self) -> None:
+        self.said.append("record")
+
+    def new_step(self) -> None:
+        self.said.append("step")
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_graphs_are_recorded_after_the_first_steps_of_a_stage(
+    make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resumed: bool
+) -> None:
+    """A stage of 5 steps and one of 10; and from step 3 on, where too few are left of an epoch to show what it asks."""
+    experiment = make_experiment("tagged", "semantic_transfer", "robust", epochs=3, steps_per_epoch=5)
+    if resumed:
+        with monkeypatch.context() as leaving:
+            leaving.setattr(Trainer, "_save_if_due", stop_at(3, Trainer._save_if_due))
+            assert train(experiment, tmp_path / "run") is None
+    watched = Watched()
+    monkeypatch.setattr("endotransfer.engine.trainer.use_graphs", lambda *_: watched)
+    assert train(experiment, tmp_path / "run", resume=resumed) is not None
+    first, rest = ["record", *["step"] * OFTEN], ["record", *["step"] * (5 - OFTEN)]
+    warmup = ["record", "step", "step"] if resumed else first + rest
+    assert watched.said == [*warmup, *first, *rest, "record", *["step"] * 5]
+
+
+def stop_at(step: int, save: Callable[[Trainer], None]) -> Callable[[Trainer], None]:
+    def ask(self: Trainer) -> None:
+        self._asked_to_stop = self.step == step
+        save(self)
+
+    return ask
 
 
 def gradients(segmenter: Segmenter, images: Tensor) -> dict[str, Tensor]:

@@ -89,7 +89,7 @@ class Trainer:
                 self._visit_target(epoch)
                 self.method.train()
                 for last in self._stretches(epoch):
-                    if self.graphs is not None:  # pragma: needs cuda
+                    if self.graphs is not None:
                         self.graphs.record()
                     for batches in self._batches(epoch, last):
                         note = self._train_step(batches, epoch)
@@ -101,10 +101,10 @@ class Trainer:
 
     def _stretches(self, epoch: Epoch) -> list[int]:
         """Where the rest of an epoch is interrupted, its end included: once graphs have seen what a stage asks for."""
-        seen, self._stage = self._stage, epoch.stage.name
-        if self.graphs is None or seen == self._stage:
+        if self.graphs is None or self._stage == epoch.stage.name or self.step + OFTEN >= epoch.last:
             return [epoch.last]
-        return sorted({min(self.step + OFTEN, epoch.last), epoch.last})  # pragma: needs cuda
+        self._stage = epoch.stage.name
+        return [self.step + OFTEN, epoch.last]
 
     def _batches(self, epoch: Epoch, last: int) -> Iterator[list[Batch]]:
         """The steps up to `last`: for each, the batches whose gradients make it."""
@@ -121,7 +121,7 @@ class Trainer:
         method.progress = epoch.progress(self.step, self.steps)
         # Noise (dropout) is a function of the step, so a resumed run draws what the uninterrupted one drew.
         torch.manual_seed(self._seed_of(self.step))
-        if self.graphs is not None:  # pragma: needs cuda
+        if self.graphs is not None:
             self.graphs.new_step()
         memos: list[Memo] = [{} for _ in batches]
         figures: dict[str, float] = {}

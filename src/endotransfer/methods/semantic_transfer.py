@@ -29,7 +29,7 @@ from endotransfer.transfer.losses import segmentation, segmentation_by_tag
 from endotransfer.transfer.portion import portion
 from endotransfer.transfer.spreading import STEPS, spread, steps_for
 from endotransfer.transfer.teacher import MeanTeacher
-from endotransfer.transfer.verdict import Believe, Verdict
+from endotransfer.transfer.verdict import Believe, Verdict, refuse_without_evidence
 
 
 class SemanticTransferConfig(Strict):
@@ -59,8 +59,8 @@ class SemanticTransferConfig(Strict):
     # Eq. 6
     critic_lr: float = Field(1e-4, gt=0)
     # Beyond the paper
-    lesion_rule: Literal["set", "evidence"] = "set"  # images tagged lesion: by the set's thresholds, or one by one with
-    # local evidence where the segmenter alone cannot be believed (transfer/evidence.py)
+    lesion_rule: Literal["set", "evidence"] = "set"  # images tagged lesion: by the set's thresholds, or one by one
+    # with local evidence, where the segmenter alone cannot be believed (transfer/evidence.py)
     believe: Believe = "judge"  # whom about them: the segmenter alone, local evidence, or whoever the first pass finds
     image_portion: tuple[float, float] = (0.5, 0.9)  # of both sides of such an image, in the first and last pass
     handover: float = Field(0.5, ge=0, le=1)  # how far the segmenter has replaced local evidence in the end
@@ -140,6 +140,8 @@ class SemanticTransfer(Method):
         if self.uses_evidence:
             view = LocalView(self.world.model, trained=self.world.trained)
             networks |= {"view": view, "local": LocalHead(view.channels), "verdict": Verdict(config.believe)}
+        elif not self.world.trained:
+            refuse_without_evidence(config.believe)
         return networks
 
     @property
@@ -169,6 +171,7 @@ class SemanticTransfer(Method):
         if not self.uses_evidence:
             return
         assert target is not None
+        self.verdict.check(target)
         seen = source_examples(self.view, source, len(source)), target_examples(self.view, target)
         with torch.autocast(next(self.parameters()).device.type, enabled=False):
             self.local.teach(*fit(*seen, self.config.evidence_steps, self.config.evidence_lr))
@@ -292,7 +295,6 @@ class SemanticTransfer(Method):
         target_now = class_sums(target_output.features, labels, self.world.classes)
         source_centroids = self.source_centroids(*source_now, masked[:, 0].numel())
         target_centroids = self.target_centroids(*target_now, labels.numel())
-        present = None
-        if self.config.centroid_average == "class_pixels":  # a class that one domain never showed has no centroid
-            present = self.source_centroids.seen & self.target_centroids.seen
+        both = self.source_centroids.seen & self.target_centroids.seen  # a class never shown has no centroid
+        present = both if self.config.centroid_average == "class_pixels" else None
         return alignment(source_centroids, target_centroids, self.config.alpha, present)

@@ -21,7 +21,6 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import IGNORE, LESION, NORMAL
-from endotransfer.errors import DataError
 from endotransfer.reduce import sum_over_processes
 from endotransfer.transfer.tally import Tally, auroc
 
@@ -118,11 +117,6 @@ class Evidence:
         # is neither figure, nor a limit: then the segmenter alone is believed.
         apart, rightly = self.tag_auroc.nan_to_num(1.0) >= BELIEVED, self.witness_gap.nan_to_num(1.0) > 0
         self.believed = (apart & rightly).float() if self.trust is None else self.trust
-        if images[NORMAL] == 0 and self.believed == 0:
-            raise DataError(
-                "method.believe is evidence, but no target image is tagged normal, and nothing else tells how large a "
-                "lesion is; tag some normal ones, or leave out method.believe."
-            )
 
     def figures(self) -> dict[str, float]:
         """For the log."""

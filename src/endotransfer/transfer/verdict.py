@@ -8,7 +8,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from endotransfer.batch import NORMAL
+from endotransfer.errors import ConfigError, DataError
+from endotransfer.reduce import sum_over_processes
 from endotransfer.transfer.evidence import BELIEVED, Evidence
+from endotransfer.transfer.labelling import TargetSet
 
 Believe = Literal["judge", "segmenter", "evidence"]
 UNKNOWN = -9.0  # there is no such figure: a checkpoint holds finite numbers only
@@ -27,6 +31,18 @@ class Verdict(nn.Module):
         self.register_buffer("trust", torch.tensor(float(believe == "segmenter")))
         self.register_buffer("tag_auroc", torch.tensor(UNKNOWN))
         self.register_buffer("witness_gap", torch.tensor(UNKNOWN))
+
+    def check(self, target: TargetSet) -> None:
+        """Refuse, before the first step, to believe local evidence where it cannot tell how large a lesion is."""
+        if self.believe != "evidence":
+            return
+        tags = [batch.tags for batch in target.without_images() if batch.tags is not None]
+        normal = sum((int((some == NORMAL).sum()) for some in tags), start=0)
+        if sum_over_processes(torch.tensor(normal, device=self.trust.device)) == 0:
+            raise DataError(
+                "method.believe is evidence, but no target image is tagged normal, and nothing else tells how large a "
+                "lesion is; tag some normal ones, or leave out method.believe."
+            )
 
     def before(self, number: int) -> Tensor | None:
         """What pass `number` of the stage has to go by; None: it judges."""
@@ -67,6 +83,15 @@ class Verdict(nn.Module):
                 f"({seen}; {BELIEVED} and more than 0 are asked); method.believe={other} overrules this"
             )
         return f"images tagged lesion are labelled {who}, {why}."
+
+
+def refuse_without_evidence(believe: Believe) -> None:
+    """Where there is no local evidence nobody is asked, and who wants it must hear so."""
+    if believe == "evidence":
+        raise ConfigError(
+            "method.believe is evidence, but there is none here: it needs lesion_rule: evidence, pseudo-labels, tags "
+            "and pretrained weights; see to these, or leave out method.believe."
+        )
 
 
 def _known(figure: Tensor) -> float | None:

@@ -6,6 +6,8 @@ from typing import Any, cast
 import pytest
 import torch
 
+from endotransfer.batch import LESION, NORMAL, UNKNOWN_TAG
+from endotransfer.errors import DataError
 from endotransfer.transfer.evidence import BELIEVED, Evidence
 from endotransfer.transfer.verdict import Believe, Verdict
 
@@ -39,6 +41,20 @@ def test_the_first_pass_judges_and_later_ones_go_by_it() -> None:
 @pytest.mark.parametrize("believe, trust", [("segmenter", 1.0), ("evidence", 0.0)])
 def test_the_experiment_decides_before_the_first_pass(believe: Believe, trust: float) -> None:
     assert all(Verdict(believe).before(number) == trust for number in (0, 1))
+
+
+@pytest.mark.parametrize("tags", [[LESION, LESION], [LESION, UNKNOWN_TAG], None])
+def test_local_evidence_is_not_believed_where_no_image_is_tagged_normal(tags: list[int] | None) -> None:
+    def target(*some: int) -> Any:
+        batches = [SimpleNamespace(tags=None if tags is None else torch.tensor([*tags, *some]))]
+        return SimpleNamespace(without_images=lambda: iter(batches))
+
+    with pytest.raises(DataError, match=r"no target image is tagged normal.*leave out method\.believe"):
+        Verdict("evidence").check(target())
+    Verdict("judge").check(target())
+    Verdict("segmenter").check(target())
+    if tags is not None:
+        Verdict("evidence").check(target(NORMAL))
 
 
 def test_it_is_kept_with_the_weights_and_finite_before_anything_was_asked() -> None:
