@@ -21,6 +21,7 @@ EXTRAS: dict[str, Callable[[Cell], Any]] = {  # beside the paper's columns, wher
     "Dice": lambda cell: cell.get("dice_lesion"),
     "AUROC": lambda cell: (cell.get("tags") or {}).get("auroc"),
 }
+FEW = 3  # remarks that need not be folded
 Shown = tuple[str, float | None, str | None]  # text, what it is sorted by, class
 
 
@@ -31,7 +32,7 @@ def table_section(study: Study, folder: Path) -> Section:
     _write(folder / "table.csv", table, extras)
     heads, rows = html_rows(table, extras)
     notes = [NOTE, *([] if table.by_class else [LESIONS]), *_against(table), *_printed(table)]
-    remarks = [tag("li", note) for note in [*(note for row in table.rows for note in row.notes), *_remarks(study)]]
+    remarks = [tag("li", note) for row in table.rows for note in row.notes]
     return Section(
         "table",
         "Results",
@@ -39,6 +40,7 @@ def table_section(study: Study, folder: Path) -> Section:
             as_table(heads, rows),
             paragraph(join(" ".join(notes), files_named("table.csv")), kind="note"),
             tag("ul", *remarks, class_="note") if remarks else "",
+            _found(study),
         ),
     )
 
@@ -106,10 +108,13 @@ def _means(cells: Sequence[Cell], read: Callable[[Cell], Any]) -> dict[str, floa
     return {label: fmean(some) if some else None for label, some in values.items()}
 
 
-def _remarks(study: Study) -> list[str]:
-    """What runs found out and their users should know."""
+def _found(study: Study) -> Html | str:
+    """What runs found out and their users should know; folded where a benchmark has many."""
     said = [(cell, remark) for cell in study.cells for remark in cell.get("remarks") or ()]
-    return [f"{label_of(cell)}, seed {cell.get('seed', 0)}: {remark}" for cell, remark in said]
+    lines = [tag("li", f"{label_of(cell)}, seed {cell.get('seed', 0)}: {remark}") for cell, remark in said]
+    if len(lines) <= FEW:
+        return tag("ul", *lines, class_="note") if lines else ""
+    return tag("details", tag("summary", f"What {len(lines)} runs found"), tag("ul", *lines), class_="note")
 
 
 def _against(table: BenchmarkTable) -> list[str]:

@@ -109,6 +109,14 @@ def test_what_a_run_found_stands_under_the_table(folder: Path, page: str) -> Non
     (cell,) = (cell for cell in cells(folder) if cell.get("remarks"))
     (remark,) = cell["remarks"]
     assert "<li>" + escape(f"{cell['label']}, seed 0: {remark}", quote=True) in page
+    assert "runs found</summary>" not in page
+
+
+def test_what_many_runs_found_is_folded(tmp_path: Path) -> None:
+    made = [{**cell, "grid": None, "remarks": ["so it is."]} for cell in sweep_cells()]
+    (tmp_path / "results.json").write_text(json.dumps({"cells": made}))
+    page = write_report(tmp_path).read_text()
+    assert f"What {len(made)} runs found</summary>" in page and page.count("so it is.") == len(made)
 
 
 def test_the_curves_have_every_logged_row(folder: Path) -> None:
