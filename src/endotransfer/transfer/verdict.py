@@ -37,7 +37,7 @@ class Verdict(nn.Module):
         if self.believe != "evidence":
             return
         tags = [batch.tags for batch in target.without_images() if batch.tags is not None]
-        normal = sum((int((some == NORMAL).sum()) for some in tags), start=0)
+        normal = sum(int((some == NORMAL).sum()) for some in tags)
         if sum_over_processes(torch.tensor(normal, device=self.trust.device)) == 0:
             raise DataError(
                 "method.believe is evidence, but no target image is tagged normal, and nothing else tells how large a "
