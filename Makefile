@@ -26,8 +26,8 @@ demo: install
 	$(BIN)/endotransfer demo --out demo-out
 
 lint: install
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests perf
+	$(BIN)/ruff format --check src tests perf
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -40,7 +40,7 @@ test-fast: install
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not slow"
 
 bench: install
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m perf
 
 clean:
 	rm -rf demo-out runs .pytest_cache .mypy_cache .ruff_cache .coverage*

@@ -11,11 +11,11 @@ import torch
 from hypothesis import settings
 from safetensors.torch import save
 
-from endotransfer.config import Experiment
+from endotransfer.config.experiment import Experiment
+from endotransfer.config.experiment_file import experiment_from
 from endotransfer.data.phantom import write_phantom
 from endotransfer.errors import CheckpointError
-from endotransfer.experiment_file import experiment_from
-from endotransfer.files import write_atomically
+from endotransfer.io import write_atomically
 from endotransfer.methods import METHODS
 from tests.budgets import pytest_runtest_logreport, pytest_terminal_summary  # noqa: F401  (pytest finds them here)
 

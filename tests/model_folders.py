@@ -4,10 +4,10 @@ from pathlib import Path
 
 import torch
 
-from endotransfer.config import ModelConfig
-from endotransfer.data.classes import Classes
+from endotransfer.config.experiment import ModelConfig
+from endotransfer.data.folders.classes import Classes
 from endotransfer.engine.model_folder import save_model
-from endotransfer.methods import World, method_config
+from endotransfer.methods import TaskInfo, method_config
 
 WORLDS = {"tagged": (("normal", "lesion"), True), "untagged": (("a", "b", "c", "d", "e"), False)}
 
@@ -20,7 +20,7 @@ def write_model(folder: Path, world: str = "tagged", shape: tuple[int, int] = (4
         backbone="test_resnet", pretrained=False, norm=norm, multi_grid=None, aspp_rates=(1, 2, 3), aspp_channels=16
     )
     cls, preset, config = method_config({"name": "source_only"})
-    method = cls(World(len(names), tags, model, epochs=1, trained=True), config)
+    method = cls(TaskInfo(len(names), tags, model, epochs=1, trained=True), config)
     with torch.no_grad():
         method.segmenter.pixel_classifier.weight *= 20  # type: ignore[operator, union-attr]
     settings = {"name": cls.name, "preset": preset}

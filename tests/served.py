@@ -55,7 +55,16 @@ def serving(runs: list[Path], images: Path | None, home: Path, **environment: st
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "endotransfer.cli", "serve", *map(str, runs), "--port", str(port), "--no-browser"]
+    command = [
+        sys.executable,
+        "-m",
+        "endotransfer.cli.main",
+        "serve",
+        *map(str, runs),
+        "--port",
+        str(port),
+        "--no-browser",
+    ]
     command += ["--images", str(images)] if images else []
     source = str(Path(endotransfer.__file__).parents[1])
     ours: dict[str, Any] = {

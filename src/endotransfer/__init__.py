@@ -10,11 +10,11 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Experiment": "endotransfer.config",
-    "read_experiment": "endotransfer.experiment_file",
+    "Experiment": "endotransfer.config.experiment",
+    "read_experiment": "endotransfer.config.experiment_file",
     "train": "endotransfer.engine.run",
     "evaluate": "endotransfer.engine.run",
-    "load": "endotransfer.predict.loading",
+    "load": "endotransfer.predict.load",
     "inspect_folder": "endotransfer.data.inspect",
     "write_phantom": "endotransfer.data.phantom",
 }

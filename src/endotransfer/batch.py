@@ -76,3 +76,8 @@ class PassBatch:
     images: Tensor  # [B, 3, H, W] in [0, 1]
     tags: Tensor | None  # [B] int64
     keys: list[str] = field(default_factory=list)
+
+
+def at_least_float32(values: Tensor) -> Tensor:
+    """Losses and sums run over many thousand pixels, where half precision would lose most of them."""
+    return values.to(torch.promote_types(values.dtype, torch.float32))

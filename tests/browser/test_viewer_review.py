@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from endotransfer.data.reviewed import read_review, read_reviewed_mask
+from endotransfer.data.folders.reviewed import read_review, read_reviewed_mask
 from tests.browser.looking import Look, marked_image, paint, settled
 
 

@@ -8,18 +8,18 @@ from torch import nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch
-from endotransfer.data.streams import to_device
-from endotransfer.engine.feeding import prepare_feeding
-from endotransfer.engine.material import gather
-from endotransfer.methods.base import METHODS, Memo, Method, World
+from endotransfer.data.pipeline.streams import to_device
+from endotransfer.engine.experiment_data import load_data
+from endotransfer.engine.training_data import prepare_feeding
+from endotransfer.methods.base import METHODS, Memo, Method, TaskInfo
 
 
 def one_batch(make_experiment: Any, name: str, world: str = "tagged") -> Batch:
     """The first batch that method `name` would train on."""
     experiment = make_experiment(world, name)
     needs = METHODS.get(name).needs
-    material = gather(experiment.data, needs)
-    feeding = prepare_feeding(experiment, material, needs, lambda *_: None, 0, 1, Console(quiet=True))
+    experiment_data = load_data(experiment.data, needs)
+    feeding = prepare_feeding(experiment, experiment_data, needs, lambda *_: None, 0, 1, Console(quiet=True))
     (only,) = feeding.feed.batches(0, 1, round=None)
     return to_device(only, torch.device("cpu"), torch.float32)
 
@@ -29,7 +29,7 @@ def build(make_experiment: Any, name: str, world: str = "tagged", **settings: An
     torch.manual_seed(0)
     cls = METHODS.get(name)
     model = make_experiment(world, name).model.model_copy(update={"dropout": 0.0})
-    return cls(World(2 if world == "tagged" else 5, world == "tagged", model, epochs=1), cls.Config(**settings))
+    return cls(TaskInfo(2 if world == "tagged" else 5, world == "tagged", model, epochs=1), cls.Config(**settings))
 
 
 def own_parameters(method: Method, phase: str) -> list[nn.Parameter]:

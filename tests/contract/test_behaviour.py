@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from endotransfer.batch import SourceBatch, TargetBatch
+from endotransfer.config.experiment_file import experiment_from
 from endotransfer.engine import run as engine
-from endotransfer.experiment_file import experiment_from
 from endotransfer.methods import METHODS
-from endotransfer.methods.base import World
+from endotransfer.methods.base import TaskInfo
 from endotransfer.methods.fda import FDA, FDAConfig, robust_entropy
 
 
@@ -77,7 +77,7 @@ def test_cbst_portion_stops_growing(make_experiment: Any, tmp_path: Path) -> Non
 @pytest.mark.parametrize("masks", [4, 2])
 def test_fda_shows_source_images_in_target_colours(make_experiment: Any, masks: int) -> None:
     model = make_experiment("tagged", "fda").model
-    method = METHODS.get("fda")(World(2, True, model, 1), FDAConfig.model_validate({}))
+    method = METHODS.get("fda")(TaskInfo(2, True, model, 1), FDAConfig.model_validate({}))
     assert isinstance(method, FDA)
     generator = torch.Generator().manual_seed(0)
     reddish, greenish = (torch.tensor(colour).view(3, 1, 1) for colour in ([0.7, 0.3, 0.3], [0.4, 0.6, 0.3]))

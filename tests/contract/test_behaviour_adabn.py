@@ -8,16 +8,16 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-from endotransfer.config import Experiment
+from endotransfer.config.experiment import Experiment
 from endotransfer.engine import run as engine
 from endotransfer.engine.checkpoint import load_latest
-from endotransfer.engine.feeding import prepare_feeding
-from endotransfer.engine.material import gather
+from endotransfer.engine.experiment_data import load_data
+from endotransfer.engine.training_data import prepare_feeding
 from endotransfer.errors import ConfigError
 from endotransfer.methods.adabn import AdaBN
-from endotransfer.methods.base import METHODS, World, check_needs
-from endotransfer.models.reestimation import normalising_layers
-from endotransfer.models.segmenter import Segmenter
+from endotransfer.methods.base import METHODS, TaskInfo, check_needs
+from endotransfer.models.backbones.reestimation import normalising_layers
+from endotransfer.models.segmenters.segmenter import Segmenter
 
 
 def with_norm(experiment: Experiment, norm: str) -> Experiment:
@@ -43,7 +43,7 @@ def weights_of(run: Path) -> dict[str, Tensor]:
 
 
 def segmenter_of(run: Path, experiment: Experiment) -> Segmenter:
-    method = METHODS.get(run.name)(World(2, True, experiment.model, 1), METHODS.get(run.name).Config())
+    method = METHODS.get(run.name)(TaskInfo(2, True, experiment.model, 1), METHODS.get(run.name).Config())
     method.load_state_dict(weights_of(run))
     return method.eval().segmenter
 
@@ -62,8 +62,8 @@ def seen_by_first_layer(segmenter: Segmenter, images: Tensor) -> Tensor:
 @pytest.fixture(scope="module")
 def target_images(make_experiment: Any) -> Tensor:
     experiment = make_experiment("tagged", "adabn")
-    material = gather(experiment.data, AdaBN.needs)
-    feeding = prepare_feeding(experiment, material, AdaBN.needs, lambda *_: None, 0, 1, Console(quiet=True))
+    experiment_data = load_data(experiment.data, AdaBN.needs)
+    feeding = prepare_feeding(experiment, experiment_data, AdaBN.needs, lambda *_: None, 0, 1, Console(quiet=True))
     return torch.cat([batch.images for batch in feeding.pass_set])
 
 
@@ -125,7 +125,7 @@ def mean_offset(segmenter: Segmenter, images: Tensor, domain: str) -> float:
 
 
 def test_it_trains_on_the_source_alone_and_ends_with_a_pass_that_trains_nothing(make_experiment: Any) -> None:
-    method = AdaBN(World(2, True, make_experiment("tagged", "adabn").model, 3), AdaBN.Config())
+    method = AdaBN(TaskInfo(2, True, make_experiment("tagged", "adabn").model, 3), AdaBN.Config())
     train, statistics = method.stages()
     assert (train.epochs, train.target, train.target_pass) == (3, False, False)
     assert (statistics.epochs, statistics.phases, statistics.target_pass) == (1, (), True)

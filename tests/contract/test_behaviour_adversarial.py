@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import LESION, Batch
+from endotransfer.losses.adversarial import fooling_loss
+from endotransfer.losses.entropy import mean_entropy
 from endotransfer.methods.base import Memo
 from endotransfer.methods.lta import Lta, levels_at
-from endotransfer.transfer.adversarial import fooling_loss
-from endotransfer.transfer.entropy import mean_entropy
 from tests.contract.behaviour import build as build_method
 from tests.contract.behaviour import one_batch, train
 

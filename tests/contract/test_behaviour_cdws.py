@@ -9,7 +9,7 @@ from torch.optim import Adam
 
 from endotransfer.batch import LESION, Batch, SourceBatch
 from endotransfer.errors import ConfigError
-from endotransfer.methods.base import World
+from endotransfer.methods.base import TaskInfo
 from endotransfer.methods.cdws import Cdws
 from tests.contract.behaviour import build, one_batch, train
 from tests.contract.whole_source import share_ranked_right, whole_source
@@ -105,7 +105,7 @@ def local_cdws(make_experiment: Any, source: SourceBatch) -> Cdws:
     """With batch statistics, because those of a group would carry the rest of the image into every pixel."""
     torch.manual_seed(0)
     model = make_experiment("tagged", "cdws").model.model_copy(update={"norm": "batch"})
-    method = Cdws(World(2, True, model, epochs=1), Cdws.Config())
+    method = Cdws(TaskInfo(2, True, model, epochs=1), Cdws.Config())
     method.prepare([source], None)
     return method
 
@@ -135,4 +135,4 @@ def test_pixel_labels_are_read_by_preset_masks_alone(make_experiment: Any) -> No
 
 def test_more_classes_than_normal_and_lesion_are_refused(make_experiment: Any) -> None:
     with pytest.raises(ConfigError, match="5 classes"):
-        Cdws(World(5, True, make_experiment("tagged", "cdws").model, epochs=1), Cdws.Config())
+        Cdws(TaskInfo(5, True, make_experiment("tagged", "cdws").model, epochs=1), Cdws.Config())

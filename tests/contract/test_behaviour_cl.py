@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import IGNORE, LESION, NORMAL, Batch, PassBatch, SourceBatch
-from endotransfer.config import ModelConfig
+from endotransfer.config.experiment import ModelConfig
 from endotransfer.data.phantom import render
-from endotransfer.methods.base import World
+from endotransfer.losses.label_distribution import label_distributions, sharpened_log_distribution
+from endotransfer.methods.base import TaskInfo
 from endotransfer.methods.cl import CL, CLConfig
-from endotransfer.transfer.label_distribution import label_distributions, sharpened_log_distribution
 from tests.contract.behaviour import build as build_method
 from tests.contract.behaviour import one_batch, train
 
@@ -103,7 +103,7 @@ def phantom(domain: str, variant: str, images: int, size: int) -> tuple[Tensor, 
 
 def error_against_constant(method: CL, source: tuple[Tensor, Tensor], target: tuple[Tensor, Tensor]) -> float:
     """The regression's mean error on target distributions, as a share of the constant source mean's."""
-    classes = method.world.classes
+    classes = method.task.classes
     batches = [SourceBatch(images, masks, None) for images, masks in zip(*(p.split(4) for p in source), strict=True)]
     method.prepare(batches, Target(target[0]))
     truth = label_distributions(target[1], classes)
@@ -119,7 +119,7 @@ def test_the_regression_knows_target_images_better_than_the_sources_mean_does(re
         norm="frozen", multi_grid=None, aspp_rates=(1,), aspp_channels=8,
     )  # fmt: skip
     torch.manual_seed(0)
-    method = CL(World(2, True, model, 1), CLConfig())
+    method = CL(TaskInfo(2, True, model, 1), CLConfig())
     share = error_against_constant(
         method, *(phantom(domain, "lesion", 40, 64) for domain in ("gastroscopy", "capsule"))
     )

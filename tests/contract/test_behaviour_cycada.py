@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import Batch
-from endotransfer.methods.base import METHODS, Progress, World
+from endotransfer.losses.cycle_consistency import cycle_loss
+from endotransfer.methods.base import METHODS, Progress, TaskInfo
 from endotransfer.methods.cycada import CyCADA
-from endotransfer.transfer.translation import cycle_loss
 from tests.contract.behaviour import one_batch, train
 
 NOTHING = 1e-12  # a weight with which the term is there and cannot be felt
@@ -27,7 +27,7 @@ def cycada(make_experiment: Any, stage: str = "", epochs: int = 10, tags: bool =
     torch.manual_seed(0)
     model = make_experiment("tagged", "cycada").model.model_copy(update={"dropout": 0.0})
     config = METHODS.get("cycada").Config(**{"width": 8, "blocks": 1, **settings})
-    method = CyCADA(World(2 if tags else 5, tags, model, epochs), config)
+    method = CyCADA(TaskInfo(2 if tags else 5, tags, model, epochs), config)
     method.progress = Progress(stage=stage)
     return method
 
@@ -166,7 +166,7 @@ def test_a_switched_off_part_does_not_exist(build: Any) -> None:
 def test_dropout_of_the_critic_follows_the_experiments(make_experiment: Any) -> None:
     model = make_experiment("tagged", "cycada").model
     for dropout, expected in ((0.1, 0.5), (0.0, 0.0)):
-        world = World(2, True, model.model_copy(update={"dropout": dropout}), 3)
+        world = TaskInfo(2, True, model.model_copy(update={"dropout": dropout}), 3)
         method = CyCADA(world, METHODS.get("cycada").Config(width=8, blocks=1))
         assert method.score_critic.layers[1].p == expected
 

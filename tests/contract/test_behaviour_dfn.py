@@ -8,9 +8,9 @@ from torch import Tensor
 
 from endotransfer.batch import Batch, SourceBatch
 from endotransfer.errors import ConfigError
+from endotransfer.losses.borders import border_targets
 from endotransfer.methods.base import Method, method_config
-from endotransfer.models.dfn_segmenter import DfnSegmenter
-from endotransfer.transfer.borders import border_targets
+from endotransfer.models.segmenters.dfn_segmenter import DfnSegmenter
 from tests.contract.behaviour import build, one_batch, train
 from tests.contract.whole_source import share_ranked_right, whole_source
 

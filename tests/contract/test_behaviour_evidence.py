@@ -17,22 +17,22 @@ from torch.nn.functional import interpolate
 
 import endotransfer
 from endotransfer.batch import IGNORE, LESION, NORMAL, PassBatch, SegOutput
-from endotransfer.data.decoded import DecodedImages
+from endotransfer.config.experiment_file import experiment_from
 from endotransfer.data.phantom import write_phantom
-from endotransfer.data.streams import PassSet
+from endotransfer.data.pipeline.decoded_images import DecodedImages
+from endotransfer.data.pipeline.streams import PassSet
 from endotransfer.engine import run as engine
-from endotransfer.engine import whole_sets
+from endotransfer.engine import target_pass as whole_sets
 from endotransfer.engine.checkpoint import list_steps, load_latest
-from endotransfer.engine.feeding import prepare_feeding
-from endotransfer.engine.material import gather
+from endotransfer.engine.experiment_data import load_data
 from endotransfer.engine.source_set import WholeSource
 from endotransfer.engine.trainer import Trainer
+from endotransfer.engine.training_data import prepare_feeding
 from endotransfer.errors import ConfigError, DataError
-from endotransfer.experiment_file import experiment_from
-from endotransfer.methods.base import Progress, World, method_config
+from endotransfer.methods.base import Progress, TaskInfo, method_config
 from endotransfer.methods.semantic_transfer import SemanticTransfer
-from endotransfer.transfer.shelf import LogitShelf
-from endotransfer.transfer.spreading import spread
+from endotransfer.pseudo_labels.logit_cache import LogitCache
+from endotransfer.pseudo_labels.spreading import spread
 from tests.contract.behaviour import one_batch
 
 SIZE, IMAGES = 64, 160  # with far fewer the tags of the few patients are learnt by their frames
@@ -52,7 +52,7 @@ def build(make_experiment: Any) -> Build:
         network = make_experiment(world, "semantic_transfer").model.model_copy(update={"dropout": 0.0} | (model or {}))
         tagged = world == "tagged"
         trained = bool(model and model.get("pretrained"))  # nothing is fetched in a test
-        return SemanticTransfer(World(2 if tagged else 5, tagged, network, EPOCHS, trained), config)
+        return SemanticTransfer(TaskInfo(2 if tagged else 5, tagged, network, EPOCHS, trained), config)
 
     return make
 
@@ -93,10 +93,12 @@ def tag_ranking(scores: Tensor, pictures: DecodedImages) -> float:
 
 
 def test_evidence_ranks_the_lesions_of_target_images_that_nobody_has_drawn(larger: Any, build: Build) -> None:
-    needs, material = SemanticTransfer.needs, gather(larger.data, SemanticTransfer.needs)
-    fed = prepare_feeding(larger, material, needs, lambda *_: None, 0, 1, Console(quiet=True))
+    needs, experiment_data = SemanticTransfer.needs, load_data(larger.data, SemanticTransfer.needs)
+    fed = prepare_feeding(larger, experiment_data, needs, lambda *_: None, 0, 1, Console(quiet=True))
     source = WholeSource(fed.masked, 16, True, torch.device("cpu"), torch.float32)
-    drawn = DecodedImages(material.target, (SIZE, SIZE), material.classes, masks=True)  # for the judge alone
+    drawn = DecodedImages(
+        experiment_data.target, (SIZE, SIZE), experiment_data.classes, masks=True
+    )  # for the judge alone
     assert ranking(local_scores(build(), drawn), drawn) == 0.5  # a layer that has learnt nothing prefers no pixel
     with_tags, without = build(evidence_steps=100), build(evidence_steps=100)
     for method, tagged in ((with_tags, True), (without, False)):
@@ -177,7 +179,7 @@ class Shown:
         self.images = torch.rand(8, 3, 32, 32, generator=torch.Generator().manual_seed(0))
         self.tags = torch.tensor([NORMAL, LESION] * 4)
         self.keys, self.size = [str(i) for i in range(8)], (32, 32)
-        self.shelf, self.maps = LogitShelf(), torch.zeros(8, 32, 32, dtype=torch.uint8)
+        self.logit_cache, self.maps = LogitCache(), torch.zeros(8, 32, 32, dtype=torch.uint8)
 
     def without_images(self) -> Iterator[PassBatch]:
         return self.after(0)
@@ -236,17 +238,19 @@ def seeing(build: Build) -> Build:
 def test_trust_is_found_in_the_first_pass_and_stays(seeing: Build, tells: float, trust: float) -> None:
     method = seeing()
     _, figures = pass_over(method, 0, tells)
-    assert figures["witness_gap"] > 0, "the opinion drawn by `seeing` is not that of the segmenter any more"
+    assert figures["localisation_gap"] > 0, "the opinion drawn by `seeing` is not that of the segmenter any more"
     assert (figures["tag_auroc"] > 0.5) == (trust == 1)
     assert figures["trust"] == method.state_dict()["verdict.trust"] == trust
-    for epoch in (1, 2):  # what the segmenter has learnt of the tags since is no witness of its own
+    for epoch in (1, 2):  # what the segmenter has learnt of the tags since is no scorer of its own
         _, later = pass_over(method, epoch, -tells)
         assert later["trust"] == method.verdict.trust == trust
 
 
-@pytest.mark.parametrize("believe, tells, trust", [("segmenter", -9.0, 1.0), ("evidence", 9.0, 0.0)])
-def test_the_experiment_may_know_better_than_the_judge(seeing: Build, believe: str, tells: float, trust: float) -> None:
-    method, judged = seeing(believe=believe), seeing()
+@pytest.mark.parametrize("lesion_labeller, tells, trust", [("segmenter", -9.0, 1.0), ("evidence", 9.0, 0.0)])
+def test_the_experiment_may_know_better_than_the_judge(
+    seeing: Build, lesion_labeller: str, tells: float, trust: float
+) -> None:
+    method, judged = seeing(lesion_labeller=lesion_labeller), seeing()
     assert pass_over(judged, 0, tells)[1]["trust"] == 1 - trust
     for epoch in (0, 1):
         assert pass_over(method, epoch, tells)[1]["trust"] == method.verdict.trust == trust
@@ -278,7 +282,7 @@ def test_a_segmenter_that_is_believed_wholly_labels_by_the_thresholds_of_the_set
     with_evidence, alone = seeing(), seeing(lesion_rule="set")
     (one, figures), (other, plain) = (pass_over(method, 0, 9.0) for method in (with_evidence, alone))
     assert torch.equal(one.maps, other.maps)
-    assert figures.keys() - plain.keys() == {"trust", "tag_auroc", "witness_gap", "local_limit"}
+    assert figures.keys() - plain.keys() == {"trust", "tag_auroc", "localisation_gap", "local_limit"}
 
 
 def test_every_image_tagged_lesion_gets_both_labels_where_the_segmenter_is_not_believed(seeing: Build) -> None:
@@ -413,16 +417,16 @@ def test_a_run_says_once_whom_it_believes_and_keeps_it(make_experiment: Any, tmp
 def test_who_has_no_local_evidence_has_nothing_to_say_of_it_and_cannot_believe_it(
     build: Build, world: str, model: dict[str, Any], settings: dict[str, Any]
 ) -> None:
-    assert build(world, model, **settings, believe="segmenter").findings() == {}
+    assert build(world, model, **settings, lesion_labeller="segmenter").findings() == {}
     with pytest.raises(ConfigError, match="there is none here"):
-        build(world, model, **settings, believe="evidence")
+        build(world, model, **settings, lesion_labeller="evidence")
 
 
 def test_local_evidence_that_cannot_be_believed_is_told_before_the_first_step(
     make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = make_experiment("tagged", "semantic_transfer", "robust").model_dump(mode="json")
-    experiment = experiment_from(made | {"method": made["method"] | {"believe": "evidence"}})
+    experiment = experiment_from(made | {"method": made["method"] | {"lesion_labeller": "evidence"}})
     assert engine.train(experiment, tmp_path / "run") is not None
     assert endotransfer.load(tmp_path / "run") is not None  # a model needs no evidence any more
     monkeypatch.setattr(Trainer, "_train_step", lambda *_: pytest.fail("a step was trained"))

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import Batch
+from endotransfer.losses.provenance import Provenance, absolute_error
 from endotransfer.methods.base import Memo
 from endotransfer.methods.lsd import Lsd
-from endotransfer.transfer.provenance import Provenance, absolute_error
 from tests.contract.behaviour import build as build_method
 from tests.contract.behaviour import one_batch, train
 

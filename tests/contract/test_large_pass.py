@@ -8,9 +8,9 @@ import torch
 from rich.console import Console
 
 from endotransfer.engine import run as engine
-from endotransfer.engine import whole_sets
+from endotransfer.engine import target_pass as whole_sets
 from endotransfer.engine.checkpoint import list_steps, load_latest
-from endotransfer.engine.whole_sets import WholeSets
+from endotransfer.engine.target_pass import TargetPasses
 from endotransfer.errors import CheckpointError
 from endotransfer.methods.cbst import CBST
 
@@ -18,13 +18,13 @@ from endotransfer.methods.cbst import CBST
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything counts as large."""
-    original = WholeSets.__init__
+    original = TargetPasses.__init__
 
-    def init(self: WholeSets, *args: Any) -> None:
+    def init(self: TargetPasses, *args: Any) -> None:
         original(self, *args)
         self.large = 0
 
-    monkeypatch.setattr(WholeSets, "__init__", init)
+    monkeypatch.setattr(TargetPasses, "__init__", init)
 
 
 def final(run: Path) -> dict[str, torch.Tensor]:

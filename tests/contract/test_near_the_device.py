@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 import torch
 
-from endotransfer.data.device_feed import DeviceFeed
-from endotransfer.data.device_pass import DevicePassSet
-from endotransfer.engine import feeding
+from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
+from endotransfer.data.pipeline.device_pass_set import DevicePassSet
 from endotransfer.engine import run as engine
+from endotransfer.engine import training_data as feeding
 from endotransfer.engine.checkpoint import load_latest
 
 CPU = torch.device("cpu")
 
 
 def on_device(device: Any, feed: Any, pass_set: Any) -> Any:
-    return DeviceFeed(feed, CPU), None if pass_set is None else DevicePassSet(pass_set, CPU)
+    return DeviceBatchSource(feed, CPU), None if pass_set is None else DevicePassSet(pass_set, CPU)
 
 
 @pytest.mark.parametrize(("name", "preset"), [("semantic_transfer", "robust"), ("cbst", "default"), ("adabn", None)])

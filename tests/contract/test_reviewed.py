@@ -11,14 +11,14 @@ from PIL import Image
 from rich.console import Console
 
 from endotransfer.batch import IGNORE
-from endotransfer.config import Experiment
-from endotransfer.data.device_feed import DeviceFeed
-from endotransfer.data.drawn_sample import Plan, write_plan
-from endotransfer.data.reviewed import Review, write_review
+from endotransfer.config.experiment import Experiment
+from endotransfer.data.folders.drawn_sample import Plan, write_plan
+from endotransfer.data.folders.reviewed import Review, write_review
+from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
 from endotransfer.engine import run as engine
 from endotransfer.engine.checkpoint import load_latest
-from endotransfer.engine.feeding import prepare_feeding
-from endotransfer.engine.material import gather
+from endotransfer.engine.experiment_data import load_data
+from endotransfer.engine.training_data import prepare_feeding
 from endotransfer.errors import DataError
 from endotransfer.methods import METHODS
 
@@ -76,13 +76,13 @@ def test_they_change_what_is_learnt_and_ignoring_them_changes_nothing(
 def test_batches_carry_what_was_decided_and_nothing_else(make_experiment: Any, reviewed: Path, on_device: bool) -> None:
     experiment = using(make_experiment("tagged", "source_only", data=reviewed))
     needs = METHODS.get("source_only").needs
-    material = gather(experiment.data, needs)
-    assert len(material.reviewed) == 2  # neither the rejected one nor that which nobody signed
-    feed = prepare_feeding(experiment, material, needs, lambda *_: None, 0, 1, Console(quiet=True)).feed
-    feed = DeviceFeed(feed, torch.device("cpu")) if on_device else feed
+    experiment_data = load_data(experiment.data, needs)
+    assert len(experiment_data.reviewed) == 2  # neither the rejected one nor that which nobody signed
+    feed = prepare_feeding(experiment, experiment_data, needs, lambda *_: None, 0, 1, Console(quiet=True)).feed
+    feed = DeviceBatchSource(feed, torch.device("cpu")) if on_device else feed
     (batch,) = feed.batches(0, 1, round=None)
     assert len(batch.reviewed.images) == len(batch.reviewed.masks) == experiment.training.batch_reviewed
-    assert set(batch.reviewed.keys) == {sample.key for sample in material.reviewed}
+    assert set(batch.reviewed.keys) == {sample.key for sample in experiment_data.reviewed}
     assert sorted(batch.reviewed.masks.unique().tolist()) == [0, 1, IGNORE]  # 255 is not a lesion here
     assert (batch.reviewed.masks == 1).float().mean() == pytest.approx(64 / 1024)
     assert batch.target is None
@@ -95,10 +95,10 @@ def test_asking_for_them_where_there_are_none_is_a_mistake(make_experiment: Any,
 
 def test_what_was_drawn_to_measure_on_does_not_teach(make_experiment: Any, reviewed: Path) -> None:
     experiment = using(make_experiment("tagged", "source_only", data=reviewed))
-    taught = {sample.image.stem for sample in gather(experiment.data, METHODS.get("source_only").needs).reviewed}
+    taught = {sample.image.stem for sample in load_data(experiment.data, METHODS.get("source_only").needs).reviewed}
     drawn, kept = sorted(taught)
     write_plan(reviewed / "capsule", Plan([drawn, "an-image-that-left"], "all", 0, "2026-11-15T12:00:00+00:00"))
-    assert [sample.image.stem for sample in gather(experiment.data, METHODS.get("source_only").needs).reviewed] == [
+    assert [sample.image.stem for sample in load_data(experiment.data, METHODS.get("source_only").needs).reviewed] == [
         kept
     ]
 
@@ -108,4 +108,4 @@ def test_a_damaged_record_is_named(make_experiment: Any, reviewed: Path) -> None
         path.write_text("[1, 2")
     experiment = using(make_experiment("tagged", "source_only", data=reviewed))
     with pytest.raises(DataError, match=r"reviewed/.*\.json: is not a readable review"):
-        gather(experiment.data, METHODS.get("source_only").needs)
+        load_data(experiment.data, METHODS.get("source_only").needs)

@@ -14,9 +14,9 @@ from endotransfer.engine.checkpoint import load_latest
 from endotransfer.engine.plan import lay_out
 from endotransfer.engine.trainer import Trainer
 from endotransfer.errors import ConfigError
-from endotransfer.methods.base import METHODS, Memo, Method, SourceSet, Stage, World, method_config
+from endotransfer.methods.base import METHODS, Memo, Method, SourceSet, Stage, TaskInfo, method_config
 from endotransfer.methods.terms import source_terms
-from endotransfer.transfer.labelling import TargetSet
+from endotransfer.pseudo_labels.label_target_set import TargetSet
 from tests.contract.behaviour import build, one_batch
 
 
@@ -43,7 +43,7 @@ class Counting(Method):
 
     def stages(self) -> list[Stage]:
         return [
-            Stage("train", self.world.epochs, target=False),
+            Stage("train", self.task.epochs, target=False),
             Stage("count", 1, phases=(), target=False, target_pass=True),
         ]
 
@@ -173,7 +173,7 @@ def test_without_tags_robust_knows_the_source_well_before_it_labels(
 ) -> None:
     cls, _, config = method_config({"name": "semantic_transfer", "preset": "robust"})
     model = make_experiment(world, "semantic_transfer").model
-    stages = cls(World(2, world == "tagged", model, epochs=epochs), config).stages()
+    stages = cls(TaskInfo(2, world == "tagged", model, epochs=epochs), config).stages()
     assert [(stage.name, stage.epochs) for stage in stages] == [("warm-up", warmup), ("transfer", epochs - warmup)]
 
 
@@ -192,7 +192,7 @@ def test_without_tags_robust_hardly_pulls_on_centroids(
 ) -> None:
     cls, _, config = method_config({"name": "semantic_transfer", **changed})
     model = make_experiment("tagged" if tags else "untagged", "semantic_transfer").model
-    method = cls(World(2, tags, model, epochs=4), config)
+    method = cls(TaskInfo(2, tags, model, epochs=4), config)
     assert method.centroid_weight == weight
     assert hasattr(method, "target_centroids") == bool(weight)
 

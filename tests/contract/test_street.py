@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from endotransfer.benchmark.runner import run_benchmark
-from endotransfer.benchmark.suite import Suite, read_suite
+from endotransfer.compare.runner import run_benchmark
+from endotransfer.compare.suite import Suite, read_suite
+from endotransfer.config.class_lists import CAMVID, CITYSCAPES, CITYSCAPES13, CITYSCAPES16
+from endotransfer.config.experiment_file import experiment_from
 from endotransfer.engine.run import evaluate, train
 from endotransfer.errors import ConfigError, DataError
-from endotransfer.experiment_file import experiment_from
-from endotransfer.protocols import CAMVID, CITYSCAPES, CITYSCAPES13, CITYSCAPES16
+from endotransfer.recipes import FOLDER as RECIPES
 from endotransfer.report.benchmark_table import print_benchmark, write_tables
 from endotransfer.report.printed import printed_table
 from tests.street_trees import save_palette, stripes, write_camvid, write_cityscapes, write_gta5, write_synthia
 
-RECIPES = Path(__file__).parents[2] / "recipes"
 TINY = {
     "model.backbone=test_resnet", "model.pretrained=false", "model.norm=group", "model.multi_grid=null",
     "model.aspp_rates=[1, 2]", "model.aspp_channels=16", "training.epochs=2", "training.steps_per_epoch=2",
@@ -131,7 +131,7 @@ def test_a_saved_model_is_measured_again_as_it_was(trees: Path, tmp_path: Path, 
     assert again["iou"] == first["iou"]
     assert again.get("miou13") == first.get("miou13")
     saved = json.loads((tmp_path / "run" / "model" / "config.json").read_text())
-    assert saved["sight"] == {"size": None, "window": [32, 48]}
+    assert saved["geometry"] == {"size": None, "window": [32, 48]}
     whole = evaluate(tmp_path / "run", [trees / "cityscapes"], split="train")
     assert whole["images"] == 4
 

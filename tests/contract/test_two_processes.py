@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from endotransfer.config import Experiment
+from endotransfer.config.experiment import Experiment
+from endotransfer.config.experiment_file import as_yaml, read_experiment
 from endotransfer.engine import run as engine
 from endotransfer.engine.checkpoint import list_steps, load_latest
-from endotransfer.experiment_file import as_yaml, read_experiment
 from endotransfer.methods import METHODS
 
 # Every preset with tags; without them the presets of a method differ by nothing that processes could disagree on.

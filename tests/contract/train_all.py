@@ -5,8 +5,8 @@ from pathlib import Path
 
 import torch
 
+from endotransfer.config.experiment_file import read_experiment
 from endotransfer.engine.run import train
-from endotransfer.experiment_file import read_experiment
 
 if __name__ == "__main__":
     torch.set_num_threads(1)

@@ -7,9 +7,9 @@ from rich.console import Console
 from torch import Tensor
 
 from endotransfer.batch import SourceBatch
-from endotransfer.engine.feeding import prepare_feeding
-from endotransfer.engine.material import gather
+from endotransfer.engine.experiment_data import load_data
 from endotransfer.engine.source_set import WholeSource
+from endotransfer.engine.training_data import prepare_feeding
 from endotransfer.methods.base import METHODS
 
 
@@ -17,9 +17,9 @@ def whole_source(make_experiment: Any, name: str) -> SourceBatch:
     """Every source image with a mask, unaugmented, as `prepare` sees them."""
     experiment = make_experiment("tagged", name)
     needs = METHODS.get(name).needs
-    material = gather(experiment.data, needs)
-    masked = prepare_feeding(experiment, material, needs, lambda *_: None, 0, 1, Console(quiet=True)).masked
-    (only,) = WholeSource(masked, len(material.masked), True, torch.device("cpu"), torch.float32)
+    experiment_data = load_data(experiment.data, needs)
+    masked = prepare_feeding(experiment, experiment_data, needs, lambda *_: None, 0, 1, Console(quiet=True)).masked
+    (only,) = WholeSource(masked, len(experiment_data.masked), True, torch.device("cpu"), torch.float32)
     return only
 
 

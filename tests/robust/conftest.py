@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from endotransfer.cli import main
-from endotransfer.experiment_file import as_yaml
+from endotransfer.cli.main import main
+from endotransfer.config.experiment_file import as_yaml
 
 CONFIG, DATA, CHECKPOINT, DIVERGED = 2, 3, 4, 5
 

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from endotransfer import demo
-from endotransfer.config import Experiment, ModelConfig
-from endotransfer.data.phantom import once
+from endotransfer.cli import demo_run as demo
+from endotransfer.config.experiment import Experiment, ModelConfig
+from endotransfer.data.phantom import draw_once as once
 from endotransfer.engine.model_folder import load_model, save_model
 from endotransfer.engine.run import train
 from endotransfer.errors import CheckpointError, ConfigError, DataError
-from endotransfer.methods import World, method_config
+from endotransfer.methods import TaskInfo, method_config
 from tests.robust.conftest import CHECKPOINT, CONFIG, says
 
 SEED = 7
@@ -138,7 +138,7 @@ def test_model_that_the_disk_cannot_hold(run: Path) -> None:
     model = load_model(run)
     cls, _, config = method_config(model.info["method"])
     settings = ModelConfig.model_validate(model.info["model"])
-    method = cls(World(2, model.info["tags"], settings, epochs=1, trained=True), config)
+    method = cls(TaskInfo(2, model.info["tags"], settings, epochs=1, trained=True), config)
     with files_no_larger_than(1000), pytest.raises(CheckpointError, match=r"cannot write .*weights\.safetensors"):
         save_model(run / "model", method, model.classes, model.shape, model.info["method"], {"seed": 0}, {})
     load_model(run)  # the model that was there is whole

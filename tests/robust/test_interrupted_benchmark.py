@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from endotransfer.config.experiment_file import read_experiment
 from endotransfer.engine.run import train
-from endotransfer.experiment_file import read_experiment
 
 PATIENCE = 240  # seconds; a busy machine takes long to import torch
 
@@ -36,7 +36,15 @@ def start(suite: Path, tmp_path: Path) -> Any:
     started: list[subprocess.Popen[bytes]] = []
 
     def start(there: Callable[[], bool], *options: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "endotransfer.cli", "benchmark", str(suite), "--out", str(tmp_path / "out")]
+        command = [
+            sys.executable,
+            "-m",
+            "endotransfer.cli.main",
+            "benchmark",
+            str(suite),
+            "--out",
+            str(tmp_path / "out"),
+        ]
         process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         started.append(process)
         wait_until(there, process)

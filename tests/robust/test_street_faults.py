@@ -11,7 +11,8 @@ from tests.robust.conftest import DATA, says
 from tests.street_trees import stripes, write_cityscapes, write_gta5, write_synthia, write_wide_png
 
 Command = Callable[..., tuple[int, str]]
-RECIPES = Path(__file__).parents[2] / "recipes"
+from endotransfer.recipes import FOLDER as RECIPES
+
 TINY = (
     "model.backbone=test_resnet", "model.pretrained=false", "model.norm=group", "model.multi_grid=null",
     "data.size=32", "data.source_size=null", "training.augment.crop=null", "training.epochs=1",

@@ -5,7 +5,7 @@ import math
 
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import TrainingDiverged
-from endotransfer.files import write_atomically
+from endotransfer.io import write_atomically
 
 
 def stop_unless_finite(

@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from endotransfer.reduce import world_size
+from endotransfer.distributed import world_size
 
 
 def average_over_processes(parameters: list[Tensor]) -> None:

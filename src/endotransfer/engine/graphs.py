@@ -12,7 +12,7 @@ from lightning.fabric import Fabric
 from torch import Tensor, nn
 
 from endotransfer.batch import SegOutput
-from endotransfer.models.segmenter import Segmenter
+from endotransfer.models.segmenters.segmenter import Segmenter
 
 OFTEN = 3  # forwards of a shape that make it worth recording (a last, smaller batch is not)
 

@@ -13,15 +13,15 @@ from safetensors.torch import load_file, save
 from torch import nn
 
 from endotransfer.batch import IGNORE, SegOutput
-from endotransfer.config import LARGEST_SEED, ModelConfig
-from endotransfer.data.classes import Classes
+from endotransfer.config.experiment import LARGEST_SEED, ModelConfig
+from endotransfer.config.experiment_file import explain
+from endotransfer.data.folders.classes import Classes
 from endotransfer.engine.checkpoint import load_weights_into
 from endotransfer.engine.model_card import model_card
-from endotransfer.engine.sight import Sight
 from endotransfer.errors import CheckpointError, ConfigError
-from endotransfer.experiment_file import explain
-from endotransfer.files import write_atomically
-from endotransfer.methods import World, method_config
+from endotransfer.inference import InferenceGeometry
+from endotransfer.io import write_atomically
+from endotransfer.methods import TaskInfo, method_config
 from endotransfer.methods.base import Method
 
 FORMAT = 1
@@ -40,7 +40,7 @@ class _Info(BaseModel):
     method: dict[str, Any]
     model: ModelConfig
     seed: int = Field(0, ge=0, le=LARGEST_SEED)
-    sight: Sight | None = None  # None: the whole image at `shape`
+    geometry: InferenceGeometry | None = None  # None: the whole image at `shape`
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class TrainedModel:
     shape: tuple[int, int]
     domain: str
     info: dict[str, Any]
-    sight: Sight  # how it is measured
+    geometry: InferenceGeometry  # how it is measured
 
     def __call__(self, images: torch.Tensor) -> SegOutput:
         """`images` [B, 3, H, W] in [0, 1] at `shape` -> output."""
@@ -61,7 +61,7 @@ class TrainedModel:
 
 def save_model(
     folder: Path, method: Method, classes: Classes, shape: tuple[int, int], settings: dict[str, Any],
-    results: dict[str, Any], data: dict[str, Any], sight: Sight | None = None,
+    results: dict[str, Any], data: dict[str, Any], geometry: InferenceGeometry | None = None,
 ) -> None:  # fmt: skip
     """Write the method's predictor.  `settings`: the experiment's `method` section, resolved."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -74,12 +74,12 @@ def save_model(
         "classes": list(classes.names),
         "ignore": classes.ignore,
         "shape": list(shape),
-        "tags": method.world.tags,
+        "tags": method.task.tags,
         "domain": method.predict_as,
         "seed": results["seed"],
         "method": settings,
-        "model": method.world.model.model_dump(mode="json"),
-        "sight": asdict(sight or Sight(shape)),
+        "model": method.task.model.model_dump(mode="json"),
+        "geometry": asdict(geometry or InferenceGeometry(shape)),
     }
     write_atomically(folder / "config.json", json.dumps(info, indent=2), CheckpointError)
     write_atomically(folder / "README.md", model_card(info, results, data), CheckpointError)
@@ -93,7 +93,7 @@ def load_model(run: Path, device: str | torch.device = "cpu") -> TrainedModel:
     load_weights_into(module, _read_weights(folder / "weights.safetensors", info.sha256), folder)
     module.to(device).eval().requires_grad_(False)
     classes = Classes(tuple(info.classes), info.ignore)
-    return TrainedModel(module, classes, info.shape, info.domain, raw, info.sight or Sight(info.shape))
+    return TrainedModel(module, classes, info.shape, info.domain, raw, info.geometry or InferenceGeometry(info.shape))
 
 
 def _read_json(folder: Path) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _rebuild(path: Path, raw: dict[str, Any]) -> tuple[_Info, nn.Module]:
         cls, _, config = method_config(info.method)
         # The backbone's own weights are about to be replaced, so none are fetched.
         model = info.model.model_copy(update={"pretrained": False, "weights": None})
-        method = cls(World(len(info.classes), info.tags, model, epochs=1, trained=True), config)
+        method = cls(TaskInfo(len(info.classes), info.tags, model, epochs=1, trained=True), config)
     except ValidationError as reason:
         raise _damaged(path, "; ".join(explain(reason, _Info)).rstrip(".")) from None
     except (ConfigError, RuntimeError, TypeError, ValueError) as reason:  # values that no network can have

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from endotransfer.config import TrainingConfig
+from endotransfer.config.experiment import TrainingConfig
 from endotransfer.methods.base import Method
 
 
@@ -23,7 +23,7 @@ def shared_optimiser(method: Method, phase: str, training: TrainingConfig) -> Op
     groups: dict[float, list[nn.Parameter]] = {}
     for name in method.phases[phase]:
         for path, parameter in method.get_submodule(name).named_parameters():
-            lr = training.lr if "backbone" in path else training.lr * training.head_lr
+            lr = training.lr if "backbone" in path else training.lr * training.head_lr_factor
             groups.setdefault(lr, []).append(parameter)
     parameters = [{"params": members, "lr": lr} for lr, members in groups.items()]
     fused = all(member.is_cuda for members in groups.values() for member in members)

@@ -12,21 +12,21 @@ import torch
 from lightning.fabric import Fabric
 from rich.console import Console
 
-from endotransfer.config import Experiment, TrainingConfig
-from endotransfer.data.kept import notes_on_masks
+from endotransfer.config.experiment import Experiment, TrainingConfig
+from endotransfer.config.experiment_file import as_yaml
+from endotransfer.data.pipeline.decode_cache import notes_on_masks
 from endotransfer.engine.checkpoint import list_steps, load_latest
-from endotransfer.engine.feeding import prepare_feeding
-from endotransfer.engine.maps import MapStore
-from endotransfer.engine.material import Material, gather
-from endotransfer.engine.measure import evaluate, finish
+from endotransfer.engine.experiment_data import ExperimentData, load_data
+from endotransfer.engine.first_process import in_first_process
+from endotransfer.engine.map_store import MapStore
+from endotransfer.engine.measure_run import evaluate, finish
 from endotransfer.engine.resuming import check_same_experiment
 from endotransfer.engine.run_folder import RunFolder, open_run
-from endotransfer.engine.together import in_first_process
 from endotransfer.engine.trainer import Stopped, Trainer
+from endotransfer.engine.training_data import prepare_feeding
 from endotransfer.errors import ConfigError
-from endotransfer.experiment_file import as_yaml
-from endotransfer.files import write_atomically
-from endotransfer.methods import Method, World, method_config
+from endotransfer.io import write_atomically
+from endotransfer.methods import Method, TaskInfo, method_config
 from endotransfer.methods.base import check_needs
 
 __all__ = ["evaluate", "start_fabric", "train"]
@@ -54,18 +54,20 @@ def train(
         settings["variant"] = variant
     experiment = experiment.model_copy(update={"method": settings})
     check_needs(cls, experiment.model)
-    material = gather(experiment.data, cls.needs)
+    experiment_data = load_data(experiment.data, cls.needs)
     keep = experiment.data.contradictions == "keep"
-    notes = notes_on_masks(material.test, material.test_classes, keep_contradictions=keep)  # now, not after hours
-    notes += material.notes
+    notes = notes_on_masks(
+        experiment_data.test, experiment_data.test_classes, keep_contradictions=keep
+    )  # now, not after hours
+    notes += experiment_data.notes
     fabric = start_fabric(experiment.training)
     torch.manual_seed(experiment.seed)  # the same first weights in every process
-    world = World(len(material.classes), material.tags, experiment.model, experiment.training.epochs)
-    method = cls(world, config)
+    task = TaskInfo(len(experiment_data.classes), experiment_data.tags, experiment.model, experiment.training.epochs)
+    method = cls(task, config)
     run = RunFolder(Path(out))
     feeding = prepare_feeding(
         experiment,
-        material,
+        experiment_data,
         cls.needs,
         MapStore(run.maps).read,
         fabric.global_rank,
@@ -76,10 +78,10 @@ def train(
     in_first_process(fabric, lambda: _open(run, experiment, resume=resume, force=force))
     trainer = Trainer(
         fabric, method, experiment.training, experiment.seed, feeding.feed, feeding.steps_per_epoch,
-        feeding.pass_set, run, console, digest_of(material), feeding.masked,
+        feeding.pass_set, run, console, digest_of(experiment_data), feeding.masked,
     )  # fmt: skip
     if fabric.is_global_zero:
-        _say_notes(console, feeding.notes + notes, method, material)
+        _say_notes(console, feeding.notes + notes, method, experiment_data)
     try:
         if resume:
             _restore(trainer, run, console)
@@ -97,7 +99,7 @@ def train(
         trainer.log.close()
     cost["conversions"] = dict(feeding.notes + notes)
     writes = fabric.is_global_zero
-    results = finish(run, experiment, material, method, fabric.device, cost, writes=writes)
+    results = finish(run, experiment, experiment_data, method, fabric.device, cost, writes=writes)
     return results if writes else None
 
 
@@ -119,10 +121,10 @@ def start_fabric(training: TrainingConfig) -> Fabric:
     return fabric
 
 
-def digest_of(material: Material) -> str:
+def digest_of(experiment_data: ExperimentData) -> str:
     """Which images take part in which role: a run may not be resumed on others."""
-    roles = [material.masked, material.tagged, material.target]
-    roles += [material.reviewed] if material.reviewed else []  # others, and it is another experiment
+    roles = [experiment_data.masked, experiment_data.tagged, experiment_data.target]
+    roles += [experiment_data.reviewed] if experiment_data.reviewed else []  # others, and it is another experiment
     text = json.dumps([[sample.key for sample in role] for role in roles])
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
@@ -176,14 +178,14 @@ def _cost(trainer: Trainer, first: int, seconds: float, training: TrainingConfig
     return cost
 
 
-def _say_notes(console: Console, notes: dict[str, int], method: Method, material: Material) -> None:
+def _say_notes(console: Console, notes: dict[str, int], method: Method, experiment_data: ExperimentData) -> None:
     for note in getattr(method.segmenter, "notes", []):
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     for note, count in notes.items():
         console.print(f"note: {note} ({count} files)", markup=False, soft_wrap=True)
-    if material.unused:
+    if experiment_data.unused:
         console.print(
-            f"note: {material.unused} source images have neither mask nor tag and are not used",
+            f"note: {experiment_data.unused} source images have neither mask nor tag and are not used",
             markup=False,
             soft_wrap=True,
         )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 
 from endotransfer.batch import SourceBatch
-from endotransfer.data.decoded import DecodedImages
-from endotransfer.data.streams import to_device
+from endotransfer.data.pipeline.decoded_images import DecodedImages
+from endotransfer.data.pipeline.streams import to_device
 
 
 @dataclass

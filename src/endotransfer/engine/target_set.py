@@ -7,25 +7,25 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import PassBatch
-from endotransfer.data.device_feed import DeviceFeed
-from endotransfer.data.device_pass import DevicePassSet
-from endotransfer.data.streams import PassSet, to_device
-from endotransfer.engine.maps import MapStore
-from endotransfer.engine.propagation import watched_keys
-from endotransfer.transfer.shelf import LogitShelf
+from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
+from endotransfer.data.pipeline.device_pass_set import DevicePassSet
+from endotransfer.data.pipeline.streams import PassSet, to_device
+from endotransfer.engine.kept_maps import watched_keys
+from endotransfer.engine.map_store import MapStore
+from endotransfer.pseudo_labels.logit_cache import LogitCache
 
 
 @dataclass
-class StoringTargetSet:
+class StoredTargetSet:
     """This process's share of the target set, joined to the run's map store."""
 
     images: PassSet | DevicePassSet
     maps: MapStore
     device: torch.device
     dtype: torch.dtype
-    near: DeviceFeed | None = None  # training's own feed, where it can take maps over from memory
+    near: DeviceBatchSource | None = None  # training's own feed, where it can take maps over from memory
     round: int = 0  # that is being made
-    shelf: LogitShelf = field(default_factory=LogitShelf)
+    logit_cache: LogitCache = field(default_factory=LogitCache)
     seen: Callable[[int], None] = lambda batches: None  # told of progress, in batches
 
     def __post_init__(self) -> None:

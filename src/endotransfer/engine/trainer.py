@@ -13,28 +13,28 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from endotransfer.batch import Batch
-from endotransfer.config import TrainingConfig
-from endotransfer.data.decoded import DecodedImages
-from endotransfer.data.device_feed import DeviceFeed
-from endotransfer.data.device_pass import DevicePassSet
-from endotransfer.data.streams import Feed, PassSet, to_device
+from endotransfer.config.experiment import TrainingConfig
+from endotransfer.data.pipeline.decoded_images import DecodedImages
+from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
+from endotransfer.data.pipeline.device_pass_set import DevicePassSet
+from endotransfer.data.pipeline.streams import BatchSource, PassSet, to_device
+from endotransfer.distributed import sum_over_processes, world_size
 from endotransfer.engine.checkpoint import Checkpoint, list_steps, load_weights_into, save_checkpoint
 from endotransfer.engine.finite import stop_unless_finite
+from endotransfer.engine.first_process import in_first_process
 from endotransfer.engine.gradients import average_over_processes, clipped_norm
 from endotransfer.engine.graphs import OFTEN, use_graphs
-from endotransfer.engine.log import EpochLines, RunLog, progress_bar
-from endotransfer.engine.maps import MapStore
+from endotransfer.engine.map_store import MapStore
 from endotransfer.engine.optimiser_state import pack_optimiser, unpack_optimiser
 from endotransfer.engine.optimisers import build_optimisers, parameters_of, set_lr
 from endotransfer.engine.plan import Epoch, lay_out
 from endotransfer.engine.run_folder import RunFolder
+from endotransfer.engine.run_log import EpochLines, RunLog, progress_bar
 from endotransfer.engine.schedule import lr_factor
-from endotransfer.engine.together import in_first_process
-from endotransfer.engine.whole_sets import WholeSets
+from endotransfer.engine.target_pass import TargetPasses
 from endotransfer.errors import DataError, TrainingDiverged
+from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.methods.base import Memo, Method
-from endotransfer.reduce import sum_over_processes, world_size
-from endotransfer.transfer.losses import segmentation
 
 
 class Stopped(Exception):  # noqa: N818  (not an error: the run was asked to leave, and can go on)
@@ -49,7 +49,7 @@ class Trainer:
 
     def __init__(
         self, fabric: Fabric, method: Method, training: TrainingConfig, seed: int,
-        feed: Feed | DeviceFeed, steps_per_epoch: int, pass_set: PassSet | DevicePassSet | None,
+        feed: BatchSource | DeviceBatchSource, steps_per_epoch: int, pass_set: PassSet | DevicePassSet | None,
         run: RunFolder, console: Console, data_digest: str = "", masked: DecodedImages | None = None,
     ) -> None:  # fmt: skip
         self.fabric, self.method, self.training, self.seed = fabric, method, training, seed
@@ -65,13 +65,13 @@ class Trainer:
         self._parameters = _parameters_by_network(method)
         several = training.accumulate > 1  # then outputs of one batch outlive the forward of the next
         self.graphs = (
-            None if several or not training.graphs else use_graphs(fabric, method.segmenter, method.world.model.norm)
+            None if several or not training.graphs else use_graphs(fabric, method.segmenter, method.task.model.norm)
         )
         self.step = 0
         self._stage = ""  # that graphs have been recorded for
         self.round: int | None = None  # of the stored maps that training reads; None: there are none
         self.log = RunLog(run.path if fabric.is_global_zero else None, tensorboard=training.tensorboard)
-        self.sets = WholeSets(fabric, method, training, feed, pass_set, masked, self.maps, console)
+        self.sets = TargetPasses(fabric, method, training, feed, pass_set, masked, self.maps, console)
         self._asked_to_stop = False
         self._resumed_at: int | None = None
 

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 
 from endotransfer import __version__
+from endotransfer.data.read.image_limits import oversize
 from endotransfer.engine.model_folder import TrainedModel, load_model
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.export.card import bundle_card
 from endotransfer.export.check import Check, check_against_torch
-from endotransfer.files import write_atomically
-from endotransfer.guard import oversize
+from endotransfer.io import write_atomically
 from endotransfer.predict.onnx_predictor import GRAPH, OnnxPredictor
 from endotransfer.predict.predictor import Predictor
 
@@ -54,13 +54,13 @@ def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, i
 
 def _seen_size(model: TrainedModel) -> tuple[int, int]:
     """(H, W) at which the network sees every image."""
-    sight = model.sight
-    if sight.size is None or sight.window is not None:
-        how = "through a sliding window" if sight.window else "at its own size"
+    geometry = model.geometry
+    if geometry.size is None or geometry.window is not None:
+        how = "through a sliding window" if geometry.window else "at its own size"
         raise ConfigError(
             f"this model looks at every image {how}, which no graph here can; predict with the run itself."
         )
-    return sight.size
+    return geometry.size
 
 
 def _graph(model: TrainedModel, shape: tuple[int, int], size: tuple[int, int] | None) -> bytes:

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from endotransfer.data.images import read_image
 from endotransfer.data.phantom.generate import render
+from endotransfer.data.read.read_image import read_image
 from endotransfer.errors import CheckpointError
 from endotransfer.predict.inputs import list_inputs
 from endotransfer.predict.onnx_predictor import OnnxPredictor

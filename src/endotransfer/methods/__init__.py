@@ -3,9 +3,9 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from endotransfer.methods.base import METHODS, Method, Stage, World, method_config
+from endotransfer.methods.base import METHODS, Method, Stage, TaskInfo, method_config
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
-__all__ = ["METHODS", "Method", "Stage", "World", "method_config"]
+__all__ = ["METHODS", "Method", "Stage", "TaskInfo", "method_config"]

@@ -14,8 +14,8 @@ from torch import Tensor
 from endotransfer.batch import Batch, SegOutput
 from endotransfer.methods.base import Memo, Method, Needs, Stage
 from endotransfer.methods.terms import source_terms
-from endotransfer.models.reestimation import reestimate
-from endotransfer.transfer.labelling import TargetSet
+from endotransfer.models.backbones.reestimation import reestimate
+from endotransfer.pseudo_labels.label_target_set import TargetSet
 
 
 class AdaBN(Method):
@@ -25,7 +25,7 @@ class AdaBN(Method):
 
     def stages(self) -> list[Stage]:
         statistics = Stage("statistics", 1, phases=(), target=False, target_pass=True)
-        return [Stage("train", self.world.epochs, target=False), statistics]
+        return [Stage("train", self.task.epochs, target=False), statistics]
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         source = batch.source

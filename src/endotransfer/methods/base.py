@@ -14,18 +14,18 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch
-from endotransfer.config import ModelConfig, Strict
+from endotransfer.config.experiment import ModelConfig, Strict
+from endotransfer.config.experiment_file import explain
 from endotransfer.errors import ConfigError
-from endotransfer.experiment_file import explain
-from endotransfer.models.segmenter import Segmenter, build_segmenter
+from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
+from endotransfer.pseudo_labels.label_target_set import TargetSet
 from endotransfer.registry import Registry
-from endotransfer.transfer.labelling import TargetSet
 
 METHODS: Registry[type["Method"]] = Registry("method")
 
 
 @dataclass(frozen=True)
-class World:
+class TaskInfo:
     """All that a method may know of the experiment around it."""
 
     classes: int
@@ -103,9 +103,9 @@ class Method(nn.Module):
         if "name" in cls.__dict__:
             METHODS.add(cls.name, cls)
 
-    def __init__(self, world: World, config: Any) -> None:
+    def __init__(self, task: TaskInfo, config: Any) -> None:
         super().__init__()
-        self.world = world
+        self.task = task
         self.config = config
         self.progress = Progress()
         for name, network in self.networks().items():
@@ -118,7 +118,7 @@ class Method(nn.Module):
         return {"segmenter": self.plain_segmenter()}
 
     def stages(self) -> list[Stage]:
-        return [Stage("train", self.world.epochs, phases=tuple(self.phases), target=self.needs.target)]
+        return [Stage("train", self.task.epochs, phases=tuple(self.phases), target=self.needs.target)]
 
     def prepare(self, source: SourceSet, target: TargetSet | None) -> None:
         """Statistics of the data before the first step, to be kept in buffers: a resumed run does not come here again.
@@ -151,7 +151,7 @@ class Method(nn.Module):
 
     def kept_channels(self) -> int:
         """How many numbers `target_pass` keeps of every 8 x 8 pixels, so that its need of disk is known beforehand."""
-        return self.world.classes
+        return self.task.classes
 
     def wants_superpixels(self) -> bool:
         """Whether `target_pass` will ask for super-pixels, so that they are computed in parallel beforehand."""
@@ -168,8 +168,8 @@ class Method(nn.Module):
 
     def plain_segmenter(self) -> Segmenter:
         """The network that the experiment asks for, with S1 where there are tags."""
-        world = self.world
-        return build_segmenter(world.model, world.classes, world.tags, trained=world.trained)
+        task = self.task
+        return build_segmenter(task.model, task.classes, task.tags, trained=task.trained)
 
     def forward_both(self, source: Tensor, target: Tensor) -> tuple[SegOutput, SegOutput]:
         """Both domains through the segmenter: in one go where no image's output depends on the others'.
@@ -177,7 +177,7 @@ class Method(nn.Module):
         One forward of 4 + 4 images costs a GPU far less than two of 4.  Batch statistics must not mix domains.
         """
         # PAPER: batch normalisation over two domains is not mentioned; mixed statistics ruin training quietly.
-        if self.world.model.norm not in ("frozen", "group"):
+        if self.task.model.norm not in ("frozen", "group"):
             return self.segmenter(source, domain="source"), self.segmenter(target, domain="target")
         both: SegOutput = self.segmenter(torch.cat([source, target]))
         return split_output(both, len(source))

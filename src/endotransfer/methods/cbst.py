@@ -16,12 +16,12 @@ from pydantic import Field
 from torch import Tensor
 
 from endotransfer.batch import Batch, SegOutput, TargetBatch
-from endotransfer.config import Strict
+from endotransfer.config.experiment import Strict
+from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.methods.base import Memo, Method, Stage
 from endotransfer.methods.terms import pixel_tag_term, source_terms, target_tag_term
-from endotransfer.transfer.labelling import TargetSet, label_target_set
-from endotransfer.transfer.losses import segmentation
-from endotransfer.transfer.portion import portion
+from endotransfer.pseudo_labels.label_target_set import TargetSet, label_target_set
+from endotransfer.pseudo_labels.portion import portion
 
 
 class CBSTConfig(Strict):
@@ -45,9 +45,9 @@ class CBST(Method):
     config: CBSTConfig
 
     def stages(self) -> list[Stage]:
-        warmup = min(self.config.warmup_epochs, self.world.epochs - 1)
+        warmup = min(self.config.warmup_epochs, self.task.epochs - 1)
         rounds = Stage(
-            "rounds", self.world.epochs - warmup, target_pass=True, pass_every=self.config.epochs_per_round
+            "rounds", self.task.epochs - warmup, target_pass=True, pass_every=self.config.epochs_per_round
         )  # fmt: skip
         return [Stage("warm-up", warmup, target=False), rounds] if warmup else [rounds]
 
@@ -56,7 +56,7 @@ class CBST(Method):
         round_number = self.progress.stage_epoch // config.epochs_per_round
         share = portion(round_number, config.portion_start, config.portion_step, config.portion_stop)
         summary = label_target_set(
-            self._predict, target, self.world.classes, share,
+            self._predict, target, self.task.classes, share,
             tag_rule=config.tag_rule, device=next(self.parameters()).device,
         )  # fmt: skip
         return summary.figures()

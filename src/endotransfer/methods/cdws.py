@@ -18,14 +18,14 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from endotransfer.batch import LESION, Batch, SegOutput, SourceBatch
-from endotransfer.config import Strict
+from endotransfer.config.experiment import Strict
 from endotransfer.errors import ConfigError
-from endotransfer.methods.base import Memo, Method, Needs, SourceSet, World
+from endotransfer.losses.cross_entropy import classification, segmentation
+from endotransfer.losses.weak_lesion import area_loss, lesion_fractions, log_generalised_mean, mil_loss
+from endotransfer.methods.base import Memo, Method, Needs, SourceSet, TaskInfo
 from endotransfer.methods.terms import target_tag_term
-from endotransfer.models.cdws_segmenter import build_cdws_segmenter
-from endotransfer.transfer.labelling import TargetSet
-from endotransfer.transfer.losses import classification, segmentation
-from endotransfer.transfer.weak_lesion import area_loss, lesion_fractions, log_generalised_mean, mil_loss
+from endotransfer.models.segmenters.cdws_segmenter import build_cdws_segmenter
+from endotransfer.pseudo_labels.label_target_set import TargetSet
 
 
 class CdwsConfig(Strict):
@@ -43,17 +43,17 @@ class Cdws(Method):
     config: CdwsConfig
     mean_area: Tensor
 
-    def __init__(self, world: World, config: Any) -> None:
-        super().__init__(world, config)
+    def __init__(self, task: TaskInfo, config: Any) -> None:
+        super().__init__(task, config)
         self.register_buffer("mean_area", torch.zeros(()))
 
     def networks(self) -> dict[str, nn.Module]:
-        if self.world.classes != 2:
+        if self.task.classes != 2:
             raise ConfigError(
-                f"method cdws tells lesion from normal, and the data have {self.world.classes} classes; "
+                f"method cdws tells lesion from normal, and the data have {self.task.classes} classes; "
                 "choose another method, or give classes.yaml two."
             )
-        return {"segmenter": build_cdws_segmenter(self.world.model, trained=self.world.trained)}
+        return {"segmenter": build_cdws_segmenter(self.task.model, trained=self.task.trained)}
 
     def prepare(self, source: SourceSet, target: TargetSet | None) -> None:
         """The mean lesion area of the source masks that show a lesion."""

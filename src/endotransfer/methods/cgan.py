@@ -19,15 +19,15 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
-from endotransfer.config import Strict
+from endotransfer.config.experiment import Strict
+from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.methods.base import Memo, Method, split_output
 from endotransfer.methods.terms import source_terms, target_tag_term
-from endotransfer.models.feature_critic import FeatureCritic
-from endotransfer.models.feature_generator import FeatureGenerator
-from endotransfer.models.segmenter import Segmenter
-from endotransfer.models.stem import from_low_level, low_level, low_level_channels
-from endotransfer.transfer.adversarial import critic_loss, fooling_loss
-from endotransfer.transfer.noise import like, uniform_noise
+from endotransfer.models.backbones.stem import from_low_level, low_level, low_level_channels
+from endotransfer.models.critics.feature_critic import FeatureCritic
+from endotransfer.models.generators.feature_generator import FeatureGenerator
+from endotransfer.models.generators.image_noise import like, uniform_noise
+from endotransfer.models.segmenters.segmenter import Segmenter
 
 
 class CganConfig(Strict):
@@ -90,7 +90,7 @@ class Cgan(Method):
     ) -> tuple[SegOutput, SegOutput, SegOutput]:
         """Raw source, adapted source and target; `memo` keeps what the generator's phase begins with."""
         net, count = self.segmenter, len(source.images)
-        together = self.world.model.norm in ("frozen", "group")  # otherwise batch statistics would mix domains
+        together = self.task.model.norm in ("frozen", "group")  # otherwise batch statistics would mix domains
         if together:
             low, low_target = low_level(net, torch.cat([source.images, target.images])).tensor_split([count])
         else:

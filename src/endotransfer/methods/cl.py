@@ -21,17 +21,17 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from endotransfer.batch import Batch, TargetBatch
-from endotransfer.config import Strict
+from endotransfer.config.experiment import Strict
+from endotransfer.distributed import sum_over_processes
+from endotransfer.losses.cross_entropy import segmentation
+from endotransfer.losses.distribution_regression import DistributionRegression
+from endotransfer.losses.label_distribution import counts_by_row, distribution_loss, label_distributions
+from endotransfer.losses.landmarks import confident_landmarks, landmark_weights
 from endotransfer.methods.base import Memo, Method, Needs, SourceSet, Stage
 from endotransfer.methods.terms import source_terms, target_tag_term
 from endotransfer.models.descriptor import FrozenDescriptor
-from endotransfer.models.segmenter import Segmenter
-from endotransfer.reduce import sum_over_processes
-from endotransfer.transfer.distribution_regression import DistributionRegression
-from endotransfer.transfer.label_distribution import counts_by_row, distribution_loss, label_distributions
-from endotransfer.transfer.labelling import TargetSet
-from endotransfer.transfer.landmarks import confident_landmarks, landmark_weights
-from endotransfer.transfer.losses import segmentation
+from endotransfer.models.segmenters.segmenter import Segmenter
+from endotransfer.pseudo_labels.label_target_set import TargetSet
 
 
 class CLConfig(Strict):
@@ -59,15 +59,15 @@ class CL(Method):
         if self.config.distribution_weight:
             segmenter: Segmenter = networks["segmenter"]
             networks["descriptor"] = FrozenDescriptor(segmenter)
-            networks["regression"] = DistributionRegression(segmenter.backbone.channels, self.world.classes)
+            networks["regression"] = DistributionRegression(segmenter.backbone.channels, self.task.classes)
         return networks
 
     def stages(self) -> list[Stage]:
-        warmup = min(self.config.warmup_epochs, self.world.epochs - 1)
+        warmup = min(self.config.warmup_epochs, self.task.epochs - 1)
         landmarks = self.config.landmark_weight > 0
         stages = [
             Stage("warm-up", warmup, target=False),
-            Stage("curriculum", self.world.epochs - warmup, target_pass=landmarks),
+            Stage("curriculum", self.task.epochs - warmup, target_pass=landmarks),
         ]
         return stages if warmup else stages[1:]
 
@@ -77,7 +77,7 @@ class CL(Method):
             return
         assert target is not None
         seen = [
-            (self.descriptor(batch.images[: len(batch.masks)]), label_distributions(batch.masks, self.world.classes))
+            (self.descriptor(batch.images[: len(batch.masks)]), label_distributions(batch.masks, self.task.classes))
             for batch in source
         ]
         descriptors, distributions = (torch.cat(part) for part in zip(*seen, strict=True))
@@ -89,13 +89,13 @@ class CL(Method):
 
     def target_pass(self, target: TargetSet) -> dict[str, float]:
         """The landmarks of every target image, stored as its map; returns the share of pixels that got each class."""
-        counts = torch.zeros(self.world.classes + 1, dtype=torch.float64, device=next(self.parameters()).device)
+        counts = torch.zeros(self.task.classes + 1, dtype=torch.float64, device=next(self.parameters()).device)
         for batch in target:
             logits = self.predictor()(batch.images, domain="target").at(batch.images.shape[-2:])
             regions = target.superpixels(batch.keys)
             labels = confident_landmarks(logits.softmax(1), regions, self.config.landmark_share)
             target.store(batch.keys, labels)
-            counts += counts_by_row(labels.long().clamp(max=self.world.classes).view(1, -1), len(counts))[0]
+            counts += counts_by_row(labels.long().clamp(max=self.task.classes).view(1, -1), len(counts))[0]
         counts = sum_over_processes(counts)
         shares = (counts / counts.sum().clamp(min=1)).tolist()
         return {f"landmarks_{name}": share for name, share in enumerate(shares[:-1])}
@@ -111,7 +111,7 @@ class CL(Method):
             loss = distribution_loss(on_target.logits, self.expected(target), self.config.sharpness)
             terms["distribution"] = self.config.distribution_weight * loss
         if target.stored is not None and target.superpixels is not None:
-            weights = landmark_weights(target.stored, target.superpixels, self.world.classes)
+            weights = landmark_weights(target.stored, target.superpixels, self.task.classes)
             loss = segmentation(on_target.at(target.images.shape[-2:]), target.stored, weights=weights)
             terms["landmarks"] = self.config.landmark_weight * loss
         return terms

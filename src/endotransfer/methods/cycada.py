@@ -19,15 +19,15 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch
-from endotransfer.config import Strict
+from endotransfer.config.experiment import Strict
+from endotransfer.losses.adversarial import critic_loss, fooling_loss
+from endotransfer.losses.cycle_consistency import cycle_loss, image_critic_loss, realism_loss
 from endotransfer.methods.base import Memo, Method, Stage
 from endotransfer.methods.terms import source_terms, target_tag_term
-from endotransfer.models.score_critic import ScoreCritic
-from endotransfer.models.still import held_still
-from endotransfer.models.translation import PatchCritic, Translator
-from endotransfer.transfer.adversarial import critic_loss, fooling_loss
-from endotransfer.transfer.running_accuracy import RunningAccuracy
-from endotransfer.transfer.translation import cycle_loss, image_critic_loss, realism_loss
+from endotransfer.models.critics.running_accuracy import RunningAccuracy
+from endotransfer.models.critics.score_critic import ScoreCritic
+from endotransfer.models.frozen_forward import held_still
+from endotransfer.models.generators.translator import PatchCritic, Translator
 
 DOMAINS = ("source", "target")
 
@@ -69,16 +69,16 @@ class CyCADA(Method):
             networks["translators"] = nn.ModuleDict({name: Translator(config.width, config.blocks) for name in DOMAINS})
             networks["image_critics"] = nn.ModuleDict({name: PatchCritic(config.width) for name in DOMAINS})
         if self._feature_epochs():
-            networks["score_critic"] = ScoreCritic(self.world.classes, 0.5 if self.world.model.dropout else 0.0)
+            networks["score_critic"] = ScoreCritic(self.task.classes, 0.5 if self.task.model.dropout else 0.0)
             networks["accuracy"] = RunningAccuracy(config.gate_steps)
         return networks
 
     def _feature_epochs(self) -> int:
-        share, epochs = self.config.feature_share, self.world.epochs
+        share, epochs = self.config.feature_share, self.task.epochs
         return min(max(1, round(share * epochs)), epochs - 1) if share else 0
 
     def stages(self) -> list[Stage]:
-        share, epochs, features = self.config.translation_share, self.world.epochs, self._feature_epochs()
+        share, epochs, features = self.config.translation_share, self.task.epochs, self._feature_epochs()
         stages = [
             Stage(
                 "translation",
@@ -86,7 +86,7 @@ class CyCADA(Method):
                 ("translators", "image_critics"),
                 own_schedule=True,
             ),
-            Stage("segmentation", epochs - features, target=self.world.tags),
+            Stage("segmentation", epochs - features, target=self.task.tags),
             Stage("features", features, ("net", "score_critic")),
         ]
         return [stage for stage in stages if stage.epochs]

@@ -17,13 +17,13 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch
-from endotransfer.config import Strict
+from endotransfer.config.experiment import Strict
+from endotransfer.losses.borders import border_targets
+from endotransfer.losses.cross_entropy import segmentation
+from endotransfer.losses.focal import focal_loss
 from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.terms import source_terms, target_tag_term
-from endotransfer.models.dfn_segmenter import build_dfn_segmenter
-from endotransfer.transfer.borders import border_targets
-from endotransfer.transfer.focal import focal_loss
-from endotransfer.transfer.losses import segmentation
+from endotransfer.models.segmenters.dfn_segmenter import build_dfn_segmenter
 
 
 class DfnConfig(Strict):
@@ -49,10 +49,10 @@ class Dfn(Method):
     config: DfnConfig
 
     def networks(self) -> dict[str, nn.Module]:
-        world, config = self.world, self.config
-        channels = config.smooth_channels or 2 * world.model.aspp_channels
+        task, config = self.task, self.config
+        channels = config.smooth_channels or 2 * task.model.aspp_channels
         segmenter = build_dfn_segmenter(
-            world.model, channels, config.border_channels, world.classes, world.tags, trained=world.trained
+            task.model, channels, config.border_channels, task.classes, task.tags, trained=task.trained
         )
         return {"segmenter": segmenter}
 

@@ -17,12 +17,12 @@ from pydantic import Field
 from torch import Tensor
 
 from endotransfer.batch import Batch, SourceBatch, TargetBatch
-from endotransfer.config import Strict
+from endotransfer.config.experiment import Strict
+from endotransfer.data.pipeline.fourier_swap import partners, swap_low_frequencies
+from endotransfer.distributed import global_mean
+from endotransfer.losses.entropy import self_information
 from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.terms import source_terms, target_tag_term
-from endotransfer.reduce import global_mean
-from endotransfer.transfer.entropy import self_information
-from endotransfer.transfer.fourier import partners, swap_low_frequencies
 
 SMALLEST = 1e-3  # keeps the penalty smooth at entropy 0
 

@@ -18,12 +18,12 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SourceBatch
-from endotransfer.config import Strict
+from endotransfer.config.experiment import Strict
+from endotransfer.losses.cross_entropy import segmentation
+from endotransfer.losses.provenance import Provenance, absolute_error, taken_for
 from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.terms import source_terms, target_tag_term
-from endotransfer.models.reconstruction import ImageDecoder, ReconstructionCritic
-from endotransfer.transfer.losses import segmentation
-from endotransfer.transfer.provenance import Provenance, absolute_error, taken_for
+from endotransfer.models.generators.reconstruction import ImageDecoder, ReconstructionCritic
 
 
 class LsdConfig(Strict):
@@ -52,7 +52,7 @@ class Lsd(Method):
         segmenter = self.plain_segmenter()
         width = self.config.width or segmenter.feature_channels
         decoder = ImageDecoder(segmenter.feature_channels, width)
-        critic = ReconstructionCritic(len(Provenance), self.world.classes, max(width // 2, 1))
+        critic = ReconstructionCritic(len(Provenance), self.task.classes, max(width // 2, 1))
         return {"segmenter": segmenter, "generator": decoder, "critic": critic}
 
     def optimiser(self, phase: str) -> Optimizer | None:

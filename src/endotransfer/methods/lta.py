@@ -18,13 +18,13 @@ from torch.nn.functional import interpolate
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SegOutput
-from endotransfer.config import Strict
-from endotransfer.methods.base import Memo, Method, World
+from endotransfer.config.experiment import Strict
+from endotransfer.losses.adversarial import critic_loss, fooling_loss
+from endotransfer.losses.cross_entropy import segmentation
+from endotransfer.methods.base import Memo, Method, TaskInfo
 from endotransfer.methods.terms import pixel_tag_term, source_terms, target_tag_term
-from endotransfer.models.critics import SoftmaxCritic
-from endotransfer.models.two_level import TwoLevelSegmenter
-from endotransfer.transfer.adversarial import critic_loss, fooling_loss
-from endotransfer.transfer.losses import segmentation
+from endotransfer.models.critics.patch_critic import SoftmaxCritic
+from endotransfer.models.segmenters.two_level import TwoLevelSegmenter
 
 Levels = dict[str, Tensor]  # "main" and, with two levels, "aux": logits [B, K, H, W] at the image's size
 
@@ -52,8 +52,8 @@ class Lta(Method):
     config: LtaConfig
     critics: nn.ModuleDict
 
-    def __init__(self, world: World, config: Any) -> None:
-        super().__init__(world, config)
+    def __init__(self, task: TaskInfo, config: Any) -> None:
+        super().__init__(task, config)
         if hasattr(self, "critics"):  # a preset without critics has no phase for them
             self.phases = {"net": ("segmenter",), "critic": ("critics",)}  # type: ignore[misc]
 
@@ -61,8 +61,8 @@ class Lta(Method):
         plain = self.plain_segmenter()
         networks: dict[str, nn.Module] = {"segmenter": plain}
         if self.config.two_levels:
-            networks["segmenter"] = TwoLevelSegmenter(plain, self.world.model)
-        critics = {level: SoftmaxCritic(self.world.classes) for level in self.critic_levels()}
+            networks["segmenter"] = TwoLevelSegmenter(plain, self.task.model)
+        critics = {level: SoftmaxCritic(self.task.classes) for level in self.critic_levels()}
         if critics:
             networks["critics"] = nn.ModuleDict(critics)
         return networks

@@ -20,12 +20,9 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
-from endotransfer.batch import Batch, SegOutput, SourceBatch
-from endotransfer.config import Strict
-from endotransfer.methods.base import Memo, Method, World
-from endotransfer.methods.terms import source_terms, target_tag_term
-from endotransfer.models.cell_critic import CellCritic
-from endotransfer.transfer.confusion import (
+from endotransfer.batch import Batch, SegOutput, SourceBatch, at_least_float32
+from endotransfer.config.experiment import Strict
+from endotransfer.losses.domain_confusion import (
     Pair,
     cell_shares,
     confusion_loss,
@@ -34,7 +31,9 @@ from endotransfer.transfer.confusion import (
     ramp,
     scores_of,
 )
-from endotransfer.transfer.precision import at_least_float32
+from endotransfer.methods.base import Memo, Method, TaskInfo
+from endotransfer.methods.terms import source_terms, target_tag_term
+from endotransfer.models.critics.cell_critic import CellCritic
 
 
 class NmdConfig(Strict):
@@ -55,8 +54,8 @@ class Nmd(Method):
     config: NmdConfig
     critics: nn.ModuleDict  # "all": a CellCritic; "classes": a list of them
 
-    def __init__(self, world: World, config: Any) -> None:
-        super().__init__(world, config)
+    def __init__(self, task: TaskInfo, config: Any) -> None:
+        super().__init__(task, config)
         if hasattr(self, "critics"):
             self.phases = {"net": ("segmenter",), "critic": ("critics",)}  # type: ignore[misc]
 
@@ -65,11 +64,11 @@ class Nmd(Method):
         channels: Any = networks["segmenter"].feature_channels
 
         def critic() -> CellCritic:
-            return CellCritic(channels, dropout=self.world.model.dropout > 0)
+            return CellCritic(channels, dropout=self.task.model.dropout > 0)
 
         critics: dict[str, nn.Module] = {"all": critic()} if self.config.weight else {}
         if self.config.class_weight:
-            critics["classes"] = nn.ModuleList(critic() for _ in range(self.world.classes))
+            critics["classes"] = nn.ModuleList(critic() for _ in range(self.task.classes))
         return networks | ({"critics": nn.ModuleDict(critics)} if critics else {})
 
     def optimiser(self, phase: str) -> Optimizer | None:

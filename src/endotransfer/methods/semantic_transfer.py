@@ -15,21 +15,21 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
-from endotransfer.config import Strict
+from endotransfer.config.experiment import Strict
+from endotransfer.losses.adversarial import critic_loss, fooling_loss
+from endotransfer.losses.centroids import Centroids, alignment, class_sums, labels_at
+from endotransfer.losses.cross_entropy import segmentation, segmentation_by_tag
 from endotransfer.methods.base import Memo, Method, SourceSet, Stage
 from endotransfer.methods.terms import missed_term, pixel_tag_term, source_terms, target_tag_term
-from endotransfer.models.discriminator import Discriminator
-from endotransfer.models.local_view import LocalHead, LocalView
-from endotransfer.transfer.adversarial import critic_loss, fooling_loss
-from endotransfer.transfer.centroids import Centroids, alignment, class_sums, labels_at
-from endotransfer.transfer.evidence import FALSE_ALARMS, Evidence
-from endotransfer.transfer.labelling import TargetSet, label_target_set
-from endotransfer.transfer.local_layer import fit, source_examples, target_examples
-from endotransfer.transfer.losses import segmentation, segmentation_by_tag
-from endotransfer.transfer.portion import portion
-from endotransfer.transfer.spreading import STEPS, spread, steps_for
-from endotransfer.transfer.teacher import MeanTeacher
-from endotransfer.transfer.verdict import Believe, Verdict, refuse_without_evidence
+from endotransfer.models.critics.discriminator import Discriminator
+from endotransfer.models.local_features import LocalHead, LocalView
+from endotransfer.models.mean_teacher import MeanTeacher
+from endotransfer.pseudo_labels.label_target_set import TargetSet, label_target_set
+from endotransfer.pseudo_labels.labeller_choice import LabellerChoice, LesionLabeller, refuse_without_evidence
+from endotransfer.pseudo_labels.local_labeller import FALSE_ALARMS, LocalLabeller
+from endotransfer.pseudo_labels.local_layer import fit, source_examples, target_examples
+from endotransfer.pseudo_labels.portion import portion
+from endotransfer.pseudo_labels.spreading import STEPS, spread, steps_for
 
 
 class SemanticTransferConfig(Strict):
@@ -61,7 +61,9 @@ class SemanticTransferConfig(Strict):
     # Beyond the paper
     lesion_rule: Literal["set", "evidence"] = "set"  # images tagged lesion: by the set's thresholds, or one by one
     # with local evidence, where the segmenter alone cannot be believed (transfer/evidence.py)
-    believe: Believe = "judge"  # whom about them: the segmenter alone, local evidence, or whoever the first pass finds
+    lesion_labeller: LesionLabeller = (
+        "judge"  # whom about them: the segmenter alone, local evidence, or whoever the first pass finds
+    )
     image_portion: tuple[float, float] = (0.5, 0.9)  # of both sides of such an image, in the first and last pass
     handover: float = Field(0.5, ge=0, le=1)  # how far the segmenter has replaced local evidence in the end
     evidence_steps: int = Field(400, ge=1)  # before all others, on a linear layer alone
@@ -122,48 +124,52 @@ class SemanticTransfer(Method):
     teacher: MeanTeacher
     view: LocalView
     local: LocalHead
-    verdict: Verdict
+    verdict: LabellerChoice
 
     def networks(self) -> dict[str, nn.Module]:
         segmenter, config = self.plain_segmenter(), self.config
         networks: dict[str, nn.Module] = {"segmenter": segmenter}
         if config.eta:
-            networks["critic"] = Discriminator(self.world.classes)
+            networks["critic"] = Discriminator(self.task.classes)
         if self.centroid_weight:
             for domain in ("source", "target"):
                 networks[f"{domain}_centroids"] = Centroids(
-                    self.world.classes, segmenter.feature_channels, config.gamma,
+                    self.task.classes, segmenter.feature_channels, config.gamma,
                     average=config.centroid_average, history=config.centroid_history,
                 )  # fmt: skip
         if config.teacher_momentum is not None:
             networks["teacher"] = MeanTeacher(segmenter, config.teacher_momentum)
         if self.uses_evidence:
-            view = LocalView(self.world.model, trained=self.world.trained)
-            networks |= {"view": view, "local": LocalHead(view.channels), "verdict": Verdict(config.believe)}
-        elif not self.world.trained:
-            refuse_without_evidence(config.believe)
+            view = LocalView(self.task.model, trained=self.task.trained)
+            networks |= {
+                "view": view,
+                "local": LocalHead(view.channels),
+                "verdict": LabellerChoice(config.lesion_labeller),
+            }
+        elif not self.task.trained:
+            refuse_without_evidence(config.lesion_labeller)
         return networks
 
     @property
     def centroid_weight(self) -> float:
         """mu of Eq. 1.  Without tags nothing holds the rare classes of many against a pull on their few pixels."""
-        bound = None if self.world.tags else self.config.untagged_mu
+        bound = None if self.task.tags else self.config.untagged_mu
         return self.config.mu if bound is None else min(self.config.mu, bound)
 
     @property
     def uses_evidence(self) -> bool:
-        """Local features that nobody has trained are no witness: without pretrained weights the segmenter is alone."""
-        config, model = self.config, self.world.model
+        """Local features that nobody has trained are no scorer: without pretrained weights the segmenter is alone."""
+        config, model = self.config, self.task.model
         taught = model.pretrained or model.weights is not None
-        return config.lesion_rule == "evidence" and config.pseudo_labels and self.world.tags and taught
+        return config.lesion_rule == "evidence" and config.pseudo_labels and self.task.tags and taught
 
     def stages(self) -> list[Stage]:
         config, wanted = self.config, self.config.warmup_epochs
-        if not self.world.tags:  # nothing but the segmenter says what is where: a class it does not know yet is lost
-            wanted = max(wanted, round(config.untagged_warmup * self.world.epochs))
-        warmup = min(wanted, self.world.epochs - 1)
+        if not self.task.tags:  # nothing but the segmenter says what is where: a class it does not know yet is lost
+            wanted = max(wanted, round(config.untagged_warmup * self.task.epochs))
+        warmup = min(wanted, self.task.epochs - 1)
         phases = ("net", "critic") if config.eta else ("net",)
-        transfer = Stage("transfer", self.world.epochs - warmup, phases, target_pass=config.pseudo_labels)
+        transfer = Stage("transfer", self.task.epochs - warmup, phases, target_pass=config.pseudo_labels)
         return [Stage("warm-up", warmup, target=False), transfer] if warmup else [transfer]
 
     def prepare(self, source: SourceSet, target: TargetSet | None) -> None:
@@ -187,7 +193,7 @@ class SemanticTransfer(Method):
         share = portion(self.progress.stage_epoch, config.portion_start, config.portion_step, config.portion_stop)
         device, evidence = next(self.parameters()).device, self._evidence()
         summary = label_target_set(
-            self._predict, target, self.world.classes, share, balanced=config.class_balance,
+            self._predict, target, self.task.classes, share, balanced=config.class_balance,
             voting=config.voting, iterations=config.voting_iterations, tag_rule=config.tag_rule,
             evidence=evidence, device=device,
         )  # fmt: skip
@@ -196,13 +202,13 @@ class SemanticTransfer(Method):
         self.verdict.take(evidence, self.progress.stage_epoch)
         return summary.figures() | evidence.figures()
 
-    def _evidence(self) -> Evidence | None:
-        """Both witnesses of where a tagged lesion is; None: the set's thresholds decide."""
+    def _evidence(self) -> LocalLabeller | None:
+        """Both scorers of where a tagged lesion is; None: the set's thresholds decide."""
         if not self.uses_evidence:
             return None
         passed = self.progress.stage_epoch / max(1, self.stages()[-1].epochs - 1)
         first, last = self.config.image_portion
-        return Evidence(
+        return LocalLabeller(
             self._look_locally, passed * self.config.handover, self.verdict.before(self.progress.stage_epoch),
             next(self.parameters()).device, first + passed * (last - first), self.config.false_alarms,
         )  # fmt: skip
@@ -239,7 +245,7 @@ class SemanticTransfer(Method):
         return self.verdict.findings() if self.uses_evidence else {}
 
     def kept_channels(self) -> int:
-        return self.world.classes + self.uses_evidence
+        return self.task.classes + self.uses_evidence
 
     def wants_superpixels(self) -> bool:
         return self.config.pseudo_labels and self.config.voting != "none"
@@ -291,8 +297,8 @@ class SemanticTransfer(Method):
         # Without pseudo-labels (BL+AL+SRT) the plain prediction says which pixel is of which class.
         labels = target_output.logits.argmax(1) if target.stored is None else labels_at(target.stored, size)
         masked = source_output.features[: len(source.masks)]
-        source_now = class_sums(masked, labels_at(source.masks, size), self.world.classes)
-        target_now = class_sums(target_output.features, labels, self.world.classes)
+        source_now = class_sums(masked, labels_at(source.masks, size), self.task.classes)
+        target_now = class_sums(target_output.features, labels, self.task.classes)
         source_centroids = self.source_centroids(*source_now, masked[:, 0].numel())
         target_centroids = self.target_centroids(*target_now, labels.numel())
         both = self.source_centroids.seen & self.target_centroids.seen  # a class never shown has no centroid

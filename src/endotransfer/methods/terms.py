@@ -5,8 +5,8 @@ from typing import Literal
 from torch import Tensor
 
 from endotransfer.batch import SegOutput, SourceBatch, TargetBatch
-from endotransfer.transfer.losses import classification, segmentation
-from endotransfer.transfer.tags import missed_lesion_loss, tag_loss
+from endotransfer.losses.cross_entropy import classification, segmentation
+from endotransfer.losses.tag_loss import missed_lesion_loss, tag_loss
 
 
 def source_terms(

@@ -21,13 +21,13 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import NORMAL, Batch
-from endotransfer.config import Strict
-from endotransfer.methods.base import Memo, Method, SourceSet, World
+from endotransfer.config.experiment import Strict
+from endotransfer.losses import size_constraint as sizes
+from endotransfer.losses.domain_confusion import confusion_loss, domain_loss, ramp, scores_of
+from endotransfer.methods.base import Memo, Method, SourceSet, TaskInfo
 from endotransfer.methods.terms import source_terms, target_tag_term
-from endotransfer.models.cell_critic import CellCritic
-from endotransfer.transfer import sizes
-from endotransfer.transfer.confusion import confusion_loss, domain_loss, ramp, scores_of
-from endotransfer.transfer.labelling import TargetSet
+from endotransfer.models.critics.cell_critic import CellCritic
+from endotransfer.pseudo_labels.label_target_set import TargetSet
 
 
 class WildConfig(Strict):
@@ -53,24 +53,24 @@ class Wild(Method):
     critic: CellCritic
     size_statistics: Tensor  # [3, K]: alpha, delta, gamma
 
-    def __init__(self, world: World, config: Any) -> None:
-        super().__init__(world, config)
+    def __init__(self, task: TaskInfo, config: Any) -> None:
+        super().__init__(task, config)
         if hasattr(self, "critic"):
             self.phases = {"net": ("segmenter",), "critic": ("critic",)}  # type: ignore[misc]
-        nowhere = torch.full((1, world.classes), torch.nan)
+        nowhere = torch.full((1, task.classes), torch.nan)
         self.register_buffer("size_statistics", sizes.size_statistics(nowhere))
 
     def networks(self) -> dict[str, nn.Module]:
         networks = super().networks()
         if self.config.weight:
             channels: Any = networks["segmenter"].feature_channels
-            networks["critic"] = CellCritic(channels, dropout=self.world.model.dropout > 0)
+            networks["critic"] = CellCritic(channels, dropout=self.task.model.dropout > 0)
         return networks
 
     def prepare(self, source: SourceSet, target: TargetSet | None) -> None:
-        fractions = [sizes.class_fractions(batch.masks, self.world.classes) for batch in source]
+        fractions = [sizes.class_fractions(batch.masks, self.task.classes) for batch in source]
         statistics = sizes.size_statistics(torch.cat(fractions))
-        if self.world.tags:
+        if self.task.tags:
             statistics[:, NORMAL] = statistics.new_tensor(sizes.FREE)
         self.size_statistics.copy_(statistics)
 

@@ -7,8 +7,7 @@ return per cent and None, ready for JSON.
 from endotransfer.metrics.bootstrap import bootstrap_interval, paired_bootstrap, resampled_sums
 from endotransfer.metrics.counts import confusion
 from endotransfer.metrics.image_scores import ImageScores
-from endotransfer.metrics.images import accuracy, auroc
-from endotransfer.metrics.lesions import LesionMatches, lesion_matches
+from endotransfer.metrics.lesion_matches import LesionMatches, lesion_matches
 from endotransfer.metrics.rates import (
     dice,
     dice_of,
@@ -23,7 +22,8 @@ from endotransfer.metrics.rates import (
     recall,
 )
 from endotransfer.metrics.scores import Scores
-from endotransfer.metrics.tags import tag_evidence
+from endotransfer.metrics.tag_figures import tag_evidence
+from endotransfer.metrics.tag_separation import accuracy, auroc
 
 __all__ = [
     "ImageScores",

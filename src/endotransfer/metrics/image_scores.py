@@ -8,7 +8,7 @@ import numpy as np
 
 from endotransfer.batch import UNKNOWN_TAG
 from endotransfer.metrics.counts import Counts
-from endotransfer.metrics.lesions import LesionMatches
+from endotransfer.metrics.lesion_matches import LesionMatches
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from endotransfer.batch import IGNORE, UNKNOWN_TAG
 from endotransfer.errors import DataError
 from endotransfer.metrics.counts import Counts, Labels, confusion
 from endotransfer.metrics.image_scores import ImageScores, stack
-from endotransfer.metrics.lesions import LesionMatches, lesion_matches
+from endotransfer.metrics.lesion_matches import LesionMatches, lesion_matches
 from endotransfer.metrics.summary import summarise
 
 

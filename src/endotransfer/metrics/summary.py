@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from endotransfer.batch import LESION, NORMAL, UNKNOWN_TAG
+from endotransfer.config.class_lists import further_means
 from endotransfer.metrics import rates
 from endotransfer.metrics.bootstrap import percentiles, resampled_sums
 from endotransfer.metrics.counts import Counts
 from endotransfer.metrics.image_scores import ImageScores, stack
-from endotransfer.metrics.images import accuracy, auroc
-from endotransfer.metrics.lesions import MIN_COVER, MIN_PIXELS
+from endotransfer.metrics.lesion_matches import MIN_COVER, MIN_PIXELS
 from endotransfer.metrics.percent import percent, percents
-from endotransfer.protocols import further_means
+from endotransfer.metrics.tag_separation import accuracy, auroc
 
 Figures = dict[str, Any]
 

@@ -5,7 +5,7 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from endotransfer.models.segmenter import Segmenter
+from endotransfer.models.segmenters.segmenter import Segmenter
 
 
 class FrozenDescriptor(nn.Module):

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from endotransfer.models.normalisation import head_norm
+from endotransfer.models.backbones.normalisation import head_norm
 
 
 class TagHead(nn.Module):

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from endotransfer.data.listing import SUFFIXES
+from endotransfer.data.folders.listing import SUFFIXES
+from endotransfer.data.read.image_limits import VIDEO_ENDINGS
 from endotransfer.errors import DataError
-from endotransfer.limits import VIDEO_ENDINGS
 
 LONGEST = 120  # bytes of a name; file systems take 255, and endings and numbers are still to come
 _UNFIT = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\ud800-\udfff]')

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from endotransfer.batch import IGNORE
-from endotransfer.data.colours import CLASS_COLOURS
+from endotransfer.data.class_colours import CLASS_COLOURS
 
 COLOURS = CLASS_COLOURS[1:]  # of the classes from 1 on, and from the start again after the last
 

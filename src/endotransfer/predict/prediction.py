@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from endotransfer.data.images import read_image
+from endotransfer.data.read.read_image import read_image
 
 Pixels = NDArray[np.uint8]  # [H, W, 3], RGB
 Mask = NDArray[np.uint8]  # [H, W], class index

@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from endotransfer.batch import LESION
-from endotransfer.data.decoded import resize_image
+from endotransfer.data.pipeline.decoded_images import resize_image
 from endotransfer.engine.model_folder import TrainedModel, load_model
-from endotransfer.engine.sight import FLIPS
+from endotransfer.inference import FLIPS
 from endotransfer.predict.prediction import ImagePredictor, Marks, Pixels, Prediction
 
 __all__ = ["Precision", "Prediction", "Predictor", "load"]
@@ -54,7 +54,7 @@ class Predictor(ImagePredictor):
 
     def _probabilities(self, images: Sequence[Pixels]) -> list[tuple[Tensor, float | None]]:
         """For each image its probabilities [K, H, W] at its own size, on the device, and S1's of a lesion."""
-        size = self.model.sight.size
+        size = self.model.geometry.size
         if size is None:  # each at its own size: no two need be equal
             return [pair for image in images for pair in self._see([image], (image.shape[0], image.shape[1]))]
         return self._see(images, size)
@@ -64,7 +64,7 @@ class Predictor(ImagePredictor):
         """The same for images that the network sees at `size` = (H, W), or through windows of them."""
         batch = torch.stack(_resized(images, size)).to(self.device).permute(0, 3, 1, 2)
         batch = batch.to(torch.float32).contiguous() / 255
-        look, views, tags = self.model.sight.through(self.model), [], []
+        look, views, tags = self.model.geometry.through(self.model), [], []
         for axes in self.flips:
             with self._precision():
                 output = look(batch.flip(axes) if axes else batch)

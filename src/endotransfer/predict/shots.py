@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from endotransfer.guard import MAX_PIXELS
+from endotransfer.data.read.image_limits import MAX_PIXELS
 from endotransfer.predict.prediction import ImagePredictor, Marks, Pixels
 
 

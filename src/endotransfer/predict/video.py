@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from endotransfer.data.faults import failure
-from endotransfer.guard import MAX_PIXELS
+from endotransfer.data.folders.faults import failure
+from endotransfer.data.read.image_limits import MAX_PIXELS
 from endotransfer.predict.overlay import overlay
 from endotransfer.predict.pipeline import DEPTH, Clocks, ahead
 from endotransfer.predict.prediction import ImagePredictor, Marks, Pixels

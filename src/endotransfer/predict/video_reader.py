@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from endotransfer.data.faults import failure
+from endotransfer.data.folders.faults import failure
+from endotransfer.data.read.image_limits import MAX_PIXELS, oversize, video_format
 from endotransfer.errors import ConfigError
-from endotransfer.guard import MAX_PIXELS, oversize
-from endotransfer.limits import video_format
 from endotransfer.predict.prediction import Pixels
 from endotransfer.predict.shots import Shot
 

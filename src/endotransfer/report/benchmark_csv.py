@@ -4,7 +4,7 @@ import csv
 import io
 from typing import Any
 
-from endotransfer.report.benchmark_rows import BenchmarkTable, Row
+from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow
 
 
 def to_csv(table: BenchmarkTable) -> str:
@@ -17,7 +17,7 @@ def to_csv(table: BenchmarkTable) -> str:
     return text.getvalue()
 
 
-def _row(table: BenchmarkTable, row: Row) -> dict[str, Any]:
+def _row(table: BenchmarkTable, row: TableRow) -> dict[str, Any]:
     low, high = row.interval or (None, None)
     printed = {
         f"paper {head}": table.printed_figure(row, column).replace("-", "") for column, head in table.columns.items()
@@ -38,7 +38,7 @@ def _row(table: BenchmarkTable, row: Row) -> dict[str, Any]:
     }
 
 
-def _numbers(table: BenchmarkTable, row: Row) -> dict[str, Any]:
+def _numbers(table: BenchmarkTable, row: TableRow) -> dict[str, Any]:
     numbers: dict[str, Any] = {}
     for column, head in table.columns.items():
         figure = row.figures[column]

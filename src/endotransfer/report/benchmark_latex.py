@@ -3,7 +3,7 @@ street tables a row a system; best in bold red, runner-up in blue."""
 
 from itertools import pairwise
 
-from endotransfer.report.benchmark_rows import BenchmarkTable, Row
+from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow
 from endotransfer.report.benchmark_text import against, footnotes, legend, marks_of, provenance, shown
 from endotransfer.report.ranking import Mark, rank
 
@@ -79,7 +79,7 @@ def _systems_as_rows(table: BenchmarkTable) -> list[str]:
     return _tabular("|" + "c|" * len(heads), *parts)
 
 
-def _row(table: BenchmarkTable, row: Row) -> list[list[str]]:
+def _row(table: BenchmarkTable, row: TableRow) -> list[list[str]]:
     ours = [_name(table, row), *(_figure(table, row, column) for column in table.columns), str(len(row.seeds))]
     if table.reference:
         ours.append(escape(against(table, row)))
@@ -100,12 +100,12 @@ def _tabular(bars: str, *parts: list[list[str]]) -> list[str]:
     return [*lines, r"\end{tabular}%"]
 
 
-def _name(table: BenchmarkTable, row: Row) -> str:
+def _name(table: BenchmarkTable, row: TableRow) -> str:
     bound = " (upper bound)" if row.upper_bound else ""
     return escape(row.label) + bound + _raised(marks_of(table, row, of_paper=False))
 
 
-def _figure(table: BenchmarkTable, row: Row, column: str) -> str:
+def _figure(table: BenchmarkTable, row: TableRow, column: str) -> str:
     mean_only = table.by_class and column != "miou"
     text = shown(row.figures[column], table.decimals, r"{\scriptsize$\pm$")
     mean, brace, deviation = text.partition("{")
@@ -113,7 +113,7 @@ def _figure(table: BenchmarkTable, row: Row, column: str) -> str:
     return mark.format(mean) + ("" if mean_only or not brace else brace + deviation + "}")
 
 
-def _printed(table: BenchmarkTable, row: Row, column: str) -> str:
+def _printed(table: BenchmarkTable, row: TableRow, column: str) -> str:
     letters = _raised(marks_of(table, row, of_paper=True)) if column == "miou" else ""
     return table.printed_figure(row, column) + letters
 

@@ -1,6 +1,6 @@
 """A benchmark's table in Markdown: a row a system, the paper's figures beside ours (below ours, with many classes)."""
 
-from endotransfer.report.benchmark_rows import BenchmarkTable, Row
+from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow
 from endotransfer.report.benchmark_text import against, footnotes, legend, marks_of, provenance, shown
 from endotransfer.report.ranking import Mark, rank
 
@@ -28,7 +28,7 @@ def _heads(table: BenchmarkTable) -> list[str]:
     return heads + [f"paper {head}" for head in columns if beside]
 
 
-def _lines(table: BenchmarkTable, row: Row) -> list[list[str]]:
+def _lines(table: BenchmarkTable, row: TableRow) -> list[list[str]]:
     """A system's line and, where classes are columns, the paper's line below it."""
     ours = [_name(table, row), *_figures(table, row), str(len(row.seeds))]
     if table.reference:
@@ -44,12 +44,12 @@ def _lines(table: BenchmarkTable, row: Row) -> list[list[str]]:
     return [ours, [f"paper: {row.printed.label}", *theirs, *[""] * (len(ours) - len(theirs) - 1)]]
 
 
-def _name(table: BenchmarkTable, row: Row) -> str:
+def _name(table: BenchmarkTable, row: TableRow) -> str:
     bound = " (upper bound)" if row.upper_bound else ""
     return _escape(row.label) + bound + _bracketed(marks_of(table, row, of_paper=False))
 
 
-def _figures(table: BenchmarkTable, row: Row) -> list[str]:
+def _figures(table: BenchmarkTable, row: TableRow) -> list[str]:
     marks, last = rank(table), list(table.columns)[-1]
     cells = []
     for column in table.columns:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from statistics import mean, stdev
 from typing import Any
 
+from endotransfer.config.class_lists import further_means
 from endotransfer.methods import METHODS
-from endotransfer.protocols import further_means
 from endotransfer.report.printed import PrintedRow, PrintedTable, find_row, find_table, plain
 from endotransfer.report.tables import system_of
 
@@ -24,7 +24,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     label: str
     figures: dict[str, Figure | None]  # by column
     seeds: tuple[int, ...]
@@ -40,7 +40,7 @@ class Row:
 class BenchmarkTable:
     name: str
     columns: dict[str, str]  # key -> heading; the last is the mean
-    rows: list[Row]  # upper bounds last
+    rows: list[TableRow]  # upper bounds last
     by_class: bool  # street scenes: a column a class
     reference: str
     printed: PrintedTable | None
@@ -52,7 +52,7 @@ class BenchmarkTable:
     def decimals(self) -> int:
         return 1 if self.by_class else 2  # as the paper prints them
 
-    def printed_figure(self, row: Row, column: str) -> str:
+    def printed_figure(self, row: TableRow, column: str) -> str:
         """What the paper prints there; a dash where it prints nothing."""
         if row.printed is None:
             return "-"
@@ -100,12 +100,12 @@ def label_of(cell: dict[str, Any]) -> str:
 def _row(
     label: str, cells: Sequence[dict[str, Any]], columns: Iterable[str], seeds: Sequence[int],
     printed: PrintedTable | None, summary: dict[str, Any] | None,
-) -> Row:  # fmt: skip
+) -> TableRow:  # fmt: skip
     good = [cell for cell in cells if cell.get("miou") is not None]
     first = cells[0] if cells else {"label": label, "method": label}
     of_paper = {key: str(first.get(key) or "") for key in ("method", "preset", "variant")}
     difference, interval = _against_reference(summary or {})
-    return Row(
+    return TableRow(
         label,
         {column: _figure([_value(cell, column) for cell in good]) for column in columns},
         tuple(int(cell.get("seed", 0)) for cell in good),
@@ -118,7 +118,7 @@ def _row(
     )
 
 
-def _in_order(rows: Sequence[Row]) -> list[Row]:
+def _in_order(rows: Sequence[TableRow]) -> list[TableRow]:
     """As they came, but each group together and upper bounds last."""
     groups = list(dict.fromkeys(row.group for row in rows))
     return sorted(rows, key=lambda row: (row.upper_bound, groups.index(row.group)))

@@ -13,11 +13,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from endotransfer.errors import ConfigError
-from endotransfer.files import write_atomically
+from endotransfer.io import write_atomically
 from endotransfer.report.benchmark_csv import to_csv
 from endotransfer.report.benchmark_latex import to_latex
 from endotransfer.report.benchmark_markdown import to_markdown
-from endotransfer.report.benchmark_rows import BenchmarkTable, Row, read_table
+from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow, read_table
 from endotransfer.report.benchmark_text import against, footnotes, marks_of, shown
 from endotransfer.report.ranking import Mark, rank
 
@@ -57,7 +57,7 @@ def print_benchmark(results: dict[str, Any], console: Console | None = None) -> 
         console.print(line, markup=False, highlight=False)
 
 
-def _cells(table: BenchmarkTable, row: Row, columns: list[str], marks: dict[tuple[str, str], Mark]) -> list[str]:
+def _cells(table: BenchmarkTable, row: TableRow, columns: list[str], marks: dict[tuple[str, str], Mark]) -> list[str]:
     letters = marks_of(table, row, of_paper=False)
     figures = [
         STYLES[marks.get((row.label, column))].format(shown(row.figures[column], table.decimals).partition(" ")[0])

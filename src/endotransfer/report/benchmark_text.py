@@ -2,7 +2,7 @@
 
 from string import ascii_lowercase
 
-from endotransfer.report.benchmark_rows import BenchmarkTable, Figure, Row
+from endotransfer.report.benchmark_rows import BenchmarkTable, Figure, TableRow
 
 FIGURES = "Figures are per cent, from one confusion matrix over all test images, at the last checkpoint."
 LESION_LEGEND = "IoU n: normal tissue; IoU d: lesions of any kind; mIoU: the mean over the classes that occur."
@@ -17,7 +17,7 @@ def shown(figure: Figure | None, decimals: int, plus_minus: str = " ± ") -> str
     return f"{figure.mean:.{decimals}f}{deviation}"
 
 
-def against(table: BenchmarkTable, row: Row) -> str:
+def against(table: BenchmarkTable, row: TableRow) -> str:
     """`+20.1 [18.8, 21.5]`: how far mIoU lies above the reference's."""
     if row.label == table.reference:
         return "reference"
@@ -35,7 +35,7 @@ def footnotes(table: BenchmarkTable) -> dict[str, str]:
     return dict(zip(_letters(len(sentences)), sentences, strict=True))
 
 
-def marks_of(table: BenchmarkTable, row: Row, *, of_paper: bool) -> str:
+def marks_of(table: BenchmarkTable, row: TableRow, *, of_paper: bool) -> str:
     """The letters behind a printed mean (`of_paper`) or behind our own system's name: `a`, `b, c`, or nothing."""
     faulty = table.printed.footnotes() if table.printed else {}
     wanted = {faulty.get(row.printed.label) if row.printed else None} if of_paper else set(row.notes)

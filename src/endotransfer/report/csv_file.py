@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from endotransfer.errors import DataError
-from endotransfer.files import write_atomically
+from endotransfer.io import write_atomically
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is run by spreadsheets
 

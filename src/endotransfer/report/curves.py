@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from endotransfer.engine.log import COLUMNS
+from endotransfer.engine.run_log import COLUMNS
 from endotransfer.report.csv_file import write_csv
 from endotransfer.report.drawing import Theme, caption, embed, panels, plain_axes, render
 from endotransfer.report.page import Html, Section, join, missing, paragraph, tag

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from endotransfer.errors import DataError
-from endotransfer.files import write_atomically
+from endotransfer.io import write_atomically
 from endotransfer.report.page import Html, data_uri, join, tag, text, void
 
 DPI = 160

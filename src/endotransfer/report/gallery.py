@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from endotransfer.batch import Sample
-from endotransfer.data.checked import read_checked_mask
-from endotransfer.data.classes import Classes
-from endotransfer.data.images import read_image
+from endotransfer.data.folders.classes import Classes
+from endotransfer.data.read.checked_mask import read_checked_mask
+from endotransfer.data.read.read_image import read_image
 from endotransfer.errors import DataError, EndotransferError
 from endotransfer.metrics import rates
 from endotransfer.predict.predictor import Predictor, load
 from endotransfer.report.csv_file import write_csv
 from endotransfer.report.drawing import files_named
-from endotransfer.report.images import Images
 from endotransfer.report.page import Section, join, missing, paragraph
+from endotransfer.report.run_images import RunImages
 from endotransfer.report.study import Run, Study
 from endotransfer.report.tiles import IMAGE, Tile, TileRow, painted, shrink, strip, write_sheet
 
@@ -38,7 +38,7 @@ class Choice:
     iou: float
 
 
-def gallery_section(study: Study, images: Images, folder: Path) -> Section:
+def gallery_section(study: Study, images: RunImages, folder: Path) -> Section:
     leader = study.leading()
     if leader is None:
         body = missing("No run folder with figures lies here, so there are no predictions to show.")
@@ -104,7 +104,7 @@ def _iou(scores: Mapping[str, Score], key: str) -> float | None:
 
 
 def _rows(
-    study: Study, leader: Run, choices: Sequence[Choice], scores: dict[str, dict[str, Score]], images: Images
+    study: Study, leader: Run, choices: Sequence[Choice], scores: dict[str, dict[str, Score]], images: RunImages
 ) -> tuple[list[TileRow], list[str]]:
     material = images.of(leader)
     samples = {sample.key: sample for sample in material.test}
@@ -135,7 +135,7 @@ def _load(runs: Sequence[Run]) -> tuple[dict[str, Predictor], list[str]]:
 
 def _tiles(
     sample: Sample,
-    images: Images,
+    images: RunImages,
     classes: Classes,
     predictors: dict[str, Predictor],
     ious: dict[str, float | None],

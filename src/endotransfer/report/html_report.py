@@ -6,14 +6,14 @@ from pathlib import Path
 from rich.console import Console
 
 from endotransfer.errors import ConfigError, EndotransferError
-from endotransfer.files import write_atomically
+from endotransfer.io import write_atomically
 from endotransfer.report.curves import curves_section
 from endotransfer.report.gallery import gallery_section
 from endotransfer.report.heatmap import heatmap_section
-from endotransfer.report.images import Images
 from endotransfer.report.page import Html, Section, join, missing, tag, text, whole_page
-from endotransfer.report.propagation import propagation_section
+from endotransfer.report.propagation_figure import propagation_section
 from endotransfer.report.results_table import table_section
+from endotransfer.report.run_images import RunImages
 from endotransfer.report.study import Study, read_study
 from endotransfer.report.tsne import tsne_section
 
@@ -34,7 +34,7 @@ def write_report(
     console = console or Console()
     if out is not None and out.exists() and not force:
         raise ConfigError(f"{out} exists already; choose another --out, or replace it with --force.")
-    study, images = read_study(folder), Images(data, photographs=photographs)
+    study, images = read_study(folder), RunImages(data, photographs=photographs)
     figures = folder / FOLDER
     try:
         figures.mkdir(exist_ok=True)
@@ -46,7 +46,7 @@ def write_report(
     return page
 
 
-def _parts(study: Study, images: Images, figures: Path) -> list[Part]:
+def _parts(study: Study, images: RunImages, figures: Path) -> list[Part]:
     table: Part = ("table", "Results", lambda: table_section(study, figures))
     if study.is_sweep:
         return [("sensitivity", "Sensitivity", lambda: heatmap_section(study, figures)), table]

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from endotransfer.report.benchmark_rows import BenchmarkTable, Row
+from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow
 
 Mark = Literal["best", "second"]
 
@@ -25,6 +25,6 @@ def rank(table: BenchmarkTable) -> dict[tuple[str, str], Mark]:
     return marks
 
 
-def _shown(row: Row, column: str, decimals: int) -> float | None:
+def _shown(row: TableRow, column: str, decimals: int) -> float | None:
     figure = row.figures[column]
     return None if figure is None else round(figure.mean, decimals)

@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from endotransfer.report.benchmark_rows import BenchmarkTable, Row, label_of
+from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow, label_of
 from endotransfer.report.csv_file import write_csv
 from endotransfer.report.drawing import files_named
 from endotransfer.report.page import Html, Section, breakable, join, paragraph, tag
@@ -77,7 +77,7 @@ def as_table(heads: Sequence[str], rows: Sequence[Sequence[Shown]]) -> Html:
     return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="Results")
 
 
-def _figure(row: Row, column: str, mark: str | None, decimals: int) -> Shown:
+def _figure(row: TableRow, column: str, mark: str | None, decimals: int) -> Shown:
     figure = row.figures[column]
     if figure is None:
         return "–", None, None
@@ -85,7 +85,7 @@ def _figure(row: Row, column: str, mark: str | None, decimals: int) -> Shown:
     return Html(join(f"{figure.mean:.{decimals}f}") + spread), figure.mean, mark
 
 
-def _difference(row: Row) -> Shown:
+def _difference(row: TableRow) -> Shown:
     if row.difference is None:
         return "–", None, None
     interval = "" if row.interval is None else tag("small", f" {row.interval[0]:+.1f} to {row.interval[1]:+.1f}")

@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from endotransfer.config import Experiment
+from endotransfer.config.experiment import Experiment
+from endotransfer.config.experiment_file import read_experiment
 from endotransfer.errors import DataError, EndotransferError
-from endotransfer.experiment_file import read_experiment
 from endotransfer.report.benchmark_rows import BenchmarkTable, label_of, read_table
 
 Cell = dict[str, Any]  # the figures of one run, as in its results.json

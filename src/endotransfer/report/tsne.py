@@ -17,17 +17,17 @@ from sklearn.manifold import TSNE
 from sklearn.neighbors import KNeighborsClassifier
 
 from endotransfer.batch import Sample
-from endotransfer.data.checked import read_checked_mask
-from endotransfer.data.classes import Classes
-from endotransfer.data.decoded import resize_image
-from endotransfer.data.images import image_size, read_image
+from endotransfer.data.folders.classes import Classes
+from endotransfer.data.pipeline.decoded_images import resize_image
+from endotransfer.data.read.checked_mask import read_checked_mask
+from endotransfer.data.read.read_image import image_size, read_image
 from endotransfer.engine.model_folder import TrainedModel
 from endotransfer.errors import DataError, EndotransferError
 from endotransfer.predict.predictor import load
 from endotransfer.report.csv_file import write_csv
 from endotransfer.report.drawing import Theme, caption, embed, panels, render
-from endotransfer.report.images import Images
 from endotransfer.report.page import Section, join, missing, paragraph
+from endotransfer.report.run_images import RunImages
 from endotransfer.report.study import Run, Study
 
 SYSTEMS = 6
@@ -66,7 +66,7 @@ class Embedding:
     agreement: float  # per cent
 
 
-def tsne_section(study: Study, images: Images, folder: Path) -> Section:
+def tsne_section(study: Study, images: RunImages, folder: Path) -> Section:
     runs = study.shown(SYSTEMS)
     if not runs:
         body = missing("No run folder lies here, only figures, so there are no features to show.")

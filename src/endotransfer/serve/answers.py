@@ -5,7 +5,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from endotransfer.data.faults import FaultError
+from endotransfer.data.folders.faults import FaultError
 from endotransfer.errors import EndotransferError
 
 _PLAIN = {

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from endotransfer.data.images import read_image
-from endotransfer.data.superpixels import SuperpixelSettings, compute
+from endotransfer.data.pipeline.superpixels import SuperpixelSettings, compute
+from endotransfer.data.read.read_image import read_image
 from endotransfer.serve.memory import give_back
 
 SHOWN_SIDE = 2048  # larger images are shown, predicted and drawn on in a smaller copy: a page must stay quick

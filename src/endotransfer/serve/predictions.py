@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from endotransfer.batch import IGNORE
-from endotransfer.data.classes import Classes
-from endotransfer.data.faults import FaultError
-from endotransfer.data.masks import read_mask
+from endotransfer.data.folders.classes import Classes
+from endotransfer.data.folders.faults import FaultError
+from endotransfer.data.read.read_mask import read_mask
 from endotransfer.errors import ConfigError
 from endotransfer.metrics import confusion, iou, lesion_iou
 from endotransfer.predict.prediction import Prediction, winners
 from endotransfer.predict.predictor import Predictor, load
-from endotransfer.serve.catalogue import Entry
-from endotransfer.serve.kept import Kept
+from endotransfer.serve.image_catalogue import CatalogueEntry
+from endotransfer.serve.lru_cache import LruCache
 from endotransfer.serve.pictures import as_png, read_shown, resize_labels
 
 HALF = 128  # the code from which the most probable class is not class 0
@@ -71,7 +71,7 @@ def labels_of(encoded: NDArray[np.uint8], threshold: int = HALF) -> Labels:
 class Predictions:
     """Figures and maps of images, each image computed once for all models; figures stay, maps while there is room."""
 
-    def __init__(self, models: Sequence[Model], kept: Kept, classes: Classes | None = None) -> None:
+    def __init__(self, models: Sequence[Model], kept: LruCache, classes: Classes | None = None) -> None:
         self.models = models
         self.names = models[0].predictor.classes
         self.figures: dict[str, dict[str, Any]] = {}
@@ -80,32 +80,32 @@ class Predictions:
         self.truths = self._truth_classes is not None  # whether masks of the folder can be held against the models
         self._locks = [threading.Lock() for _ in range(16)]  # two requests for one image wait for each other
 
-    def look(self, entry: Entry) -> dict[str, Any]:
+    def look(self, entry: CatalogueEntry) -> dict[str, Any]:
         """The figures of an image: sizes, and for each model its area, doubt, tag and IoU."""
         with self._lock(entry):
             if entry.id not in self.figures:
                 self._compute(entry)
             return self.figures[entry.id]
 
-    def map(self, entry: Entry, model: int) -> bytes:
+    def map(self, entry: CatalogueEntry, model: int) -> bytes:
         """The encoded map of one model as PNG."""
         with self._lock(entry):
             content = self._kept.get(("map", entry.id, model))
             return self._compute(entry)[model] if content is None else content
 
-    def labels(self, entry: Entry, model: int) -> Labels:
+    def labels(self, entry: CatalogueEntry, model: int) -> Labels:
         """The model's own mask [h, w], at the size that is shown."""
         with Image.open(io.BytesIO(self.map(entry, model)), formats=["PNG"]) as image:
             return labels_of(np.asarray(image))
 
-    def truth(self, entry: Entry) -> Labels | None:
+    def truth(self, entry: CatalogueEntry) -> Labels | None:
         """The ground truth at the size that is shown; None where there is none that can be used."""
         return self._truth(entry, self.look(entry))
 
-    def forget(self, entry: Entry) -> None:
+    def forget(self, entry: CatalogueEntry) -> None:
         self.figures.pop(entry.id, None)
 
-    def _compute(self, entry: Entry) -> list[bytes]:
+    def _compute(self, entry: CatalogueEntry) -> list[bytes]:
         pixels, size = read_shown(entry.sample.image)
         found = [model.predictor.predict(pixels) for model in self.models]
         maps = [as_png(encode(prediction.probabilities)) for prediction in found]
@@ -125,7 +125,7 @@ class Predictions:
             "lesion_probability": prediction.lesion_probability,
         }
 
-    def _lay_beside_truth(self, entry: Entry, masks: list[Labels]) -> None:
+    def _lay_beside_truth(self, entry: CatalogueEntry, masks: list[Labels]) -> None:
         """Add what needs two masks, and what the list of images is sorted by."""
         figures = self.figures[entry.id]
         truth = self._truth(entry, figures)
@@ -137,7 +137,7 @@ class Predictions:
         figures["area"] = figures["models"][0]["area"]
         figures["doubt"] = max(said["doubt"] for said in figures["models"])
 
-    def _truth(self, entry: Entry, figures: dict[str, Any]) -> Labels | None:
+    def _truth(self, entry: CatalogueEntry, figures: dict[str, Any]) -> Labels | None:
         if entry.sample.mask is None or self._truth_classes is None:
             return None
         try:
@@ -146,7 +146,7 @@ class Predictions:
             return None
         return resize_labels(mask, figures["shown"]) if list(mask.shape) == figures["size"] else None
 
-    def _lock(self, entry: Entry) -> threading.Lock:
+    def _lock(self, entry: CatalogueEntry) -> threading.Lock:
         return self._locks[hash(entry.id) % len(self._locks)]
 
 

@@ -15,10 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from endotransfer import __version__
 from endotransfer.batch import IGNORE
-from endotransfer.data.reviewed import Decision, Review, mask_fits, read_review, write_review
+from endotransfer.data.folders.reviewed import Decision, Review, mask_fits, read_review, write_review
 from endotransfer.errors import DataError
 from endotransfer.serve.answers import Refusal
-from endotransfer.serve.catalogue import Entry
+from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.pictures import resize_labels
 
 _one_at_a_time = threading.Lock()  # of two decisions about one image the second must see the first
@@ -42,7 +42,7 @@ def parse(text: str) -> Asked:
 
 
 def save(
-    folder: Path, entry: Entry, asked: Asked, content: bytes, *,
+    folder: Path, entry: CatalogueEntry, asked: Asked, content: bytes, *,
     sizes: dict[str, Any], classes: int, models: Sequence[str],
 ) -> Review:  # fmt: skip
     """Write the decision, unless somebody else decided meanwhile.  `content`: the mask as PNG, at the size shown."""

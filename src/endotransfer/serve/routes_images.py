@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from endotransfer.batch import LESION, NORMAL
 from endotransfer.serve.answers import Refusal
-from endotransfer.serve.catalogue import ORDERS, Entry, in_order
+from endotransfer.serve.image_catalogue import ORDERS, CatalogueEntry, in_order
 from endotransfer.serve.review import known_review
 from endotransfer.serve.service import Service
 from endotransfer.serve.uploads import form_file
@@ -67,7 +67,7 @@ def image_routes(service: Service) -> APIRouter:
     return routes
 
 
-def _row(service: Service, entry: Entry) -> dict[str, Any]:
+def _row(service: Service, entry: CatalogueEntry) -> dict[str, Any]:
     """An image as the list shows it: what is known without computing anything."""
     figures = service.predictions.figures.get(entry.id, {})
     review = None if entry.uploaded else known_review(service.catalogue.folder, entry.name)

@@ -7,11 +7,11 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from endotransfer.data.drawn_sample import read_plan, write_plan
-from endotransfer.data.reviewed import read_reviewed_mask, remove_review
+from endotransfer.data.folders.drawn_sample import read_plan, write_plan
+from endotransfer.data.folders.reviewed import read_reviewed_mask, remove_review
 from endotransfer.errors import EndotransferError
 from endotransfer.serve.answers import Refusal
-from endotransfer.serve.catalogue import Entry
+from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.pictures import as_png, resize_labels
 from endotransfer.serve.review import parse, save
 from endotransfer.serve.sample import DEFAULT, draw_plan, estimate
@@ -81,7 +81,7 @@ def review_routes(service: Service) -> APIRouter:
     return routes
 
 
-def _reviewed(service: Service, entry: Entry, sizes: dict[str, Any]) -> bytes:
+def _reviewed(service: Service, entry: CatalogueEntry, sizes: dict[str, Any]) -> bytes:
     try:
         mask = read_reviewed_mask(service.folder, entry.name, len(service.predictions.names))
     except EndotransferError:

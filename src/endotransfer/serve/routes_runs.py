@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from endotransfer.serve.runs import find_map, kept_maps, read_curves, read_results
+from endotransfer.serve.run_history import find_map, kept_maps, read_curves, read_results
 from endotransfer.serve.service import Service
 
 

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from endotransfer.data.drawn_sample import Plan
-from endotransfer.data.reviewed import read_reviewed_mask
+from endotransfer.data.folders.drawn_sample import Plan
+from endotransfer.data.folders.reviewed import read_reviewed_mask
 from endotransfer.metrics import Scores
-from endotransfer.serve.catalogue import Entry
+from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.pictures import resize_labels
 from endotransfer.serve.predictions import Predictions
 from endotransfer.serve.review import known_review
@@ -21,7 +21,7 @@ DEFAULT = 30
 RESAMPLES = 1000
 
 
-def draw_plan(entries: Sequence[Entry], count: int, seed: int | None = None) -> Plan:
+def draw_plan(entries: Sequence[CatalogueEntry], count: int, seed: int | None = None) -> Plan:
     """`count` images at random: of the split `test` where the folder is divided, for the others may be trained on."""
     test = [entry for entry in entries if entry.sample.split == "test"]
     pool = sorted(entry.name for entry in test or entries)
@@ -31,7 +31,7 @@ def draw_plan(entries: Sequence[Entry], count: int, seed: int | None = None) -> 
 
 
 def estimate(
-    folder: Path, plan: Plan, entries: dict[str, Entry], predictions: Predictions, model: int
+    folder: Path, plan: Plan, entries: dict[str, CatalogueEntry], predictions: Predictions, model: int
 ) -> dict[str, Any]:
     """The model against the reviewed images of the plan.  `entries`: by name.
 

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from endotransfer.limits import MAX_UPLOAD_BYTES
+from endotransfer.data.read.image_limits import MAX_UPLOAD_BYTES
 from endotransfer.serve.answers import answer
 
 MAX_BODY = MAX_UPLOAD_BYTES + 100_000  # a file and the few lines around it

@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from endotransfer import __version__
-from endotransfer.data.colours import colour_table
+from endotransfer.data.class_colours import colour_table
+from endotransfer.data.read.image_limits import FORMATS, MAX_PIXELS, MAX_UPLOAD_BYTES
 from endotransfer.errors import EndotransferError
-from endotransfer.limits import FORMATS, MAX_PIXELS, MAX_UPLOAD_BYTES
 from endotransfer.serve.answers import Refusal, refuse_fault
-from endotransfer.serve.catalogue import Catalogue, Entry
-from endotransfer.serve.kept import Kept
+from endotransfer.serve.folder_walk import Survey
+from endotransfer.serve.image_catalogue import CatalogueEntry, ImageCatalogue
+from endotransfer.serve.lru_cache import LruCache
 from endotransfer.serve.pictures import THUMBNAIL_SIDE, as_jpeg, as_png, read_shown, shrink, superpixel_map
 from endotransfer.serve.predictions import Predictions, load_models
-from endotransfer.serve.survey import Survey
 from endotransfer.serve.turns import Turns
 from endotransfer.serve.uploads import Uploads
 
@@ -25,8 +25,8 @@ class Service:
 
     def __init__(self, runs: Sequence[Path], images: Path | None) -> None:
         self.models = load_models(runs)
-        self.catalogue = Catalogue(images)
-        self.kept = Kept()
+        self.catalogue = ImageCatalogue(images)
+        self.kept = LruCache()
         self.turns = Turns()
         self.forms = Turns(parallel=4)  # each holds a whole file in memory
         self.predictions = Predictions(self.models, self.kept, self.catalogue.classes)
@@ -40,11 +40,11 @@ class Service:
             raise Refusal(409, "no-folder", "there is no folder to save to; start the viewer with --images DIR.")
         return self.catalogue.folder
 
-    def find(self, image: str) -> Entry:
+    def find(self, image: str) -> CatalogueEntry:
         """The image with this id, of the folder or uploaded."""
         return self.uploads.find(image) or self.catalogue.find(image)
 
-    def find_reviewable(self, image: str) -> Entry:
+    def find_reviewable(self, image: str) -> CatalogueEntry:
         _ = self.folder
         return self.catalogue.find(image)
 
@@ -53,24 +53,24 @@ class Service:
             raise Refusal(404, "unknown", "there is no such model.")
         return model
 
-    async def look(self, entry: Entry) -> dict[str, Any]:
+    async def look(self, entry: CatalogueEntry) -> dict[str, Any]:
         """The figures of an image, computed if need be."""
         known = self.predictions.figures.get(entry.id)
         return known if known is not None else await self.turns.run(lambda: _told(lambda: self.predictions.look(entry)))
 
-    async def map(self, entry: Entry, model: int) -> bytes:
+    async def map(self, entry: CatalogueEntry, model: int) -> bytes:
         found = self.kept.get(("map", entry.id, model))
         if found is not None:
             return found
         return await self.turns.run(lambda: _told(lambda: self.predictions.map(entry, model)))
 
-    async def truth(self, entry: Entry) -> bytes:
+    async def truth(self, entry: CatalogueEntry) -> bytes:
         mask = await self.turns.run(lambda: _told(lambda: self.predictions.truth(entry)))
         if mask is None:
             raise Refusal(404, "no-truth", "there is no ground truth for this image.")
         return as_png(mask)
 
-    async def picture(self, entry: Entry, kind: str) -> bytes:
+    async def picture(self, entry: CatalogueEntry, kind: str) -> bytes:
         """The image itself, a thumbnail or its super-pixels."""
         make = {
             "picture": lambda pixels: as_jpeg(pixels),

@@ -12,10 +12,10 @@ from fastapi import Request
 from starlette.datastructures import UploadFile
 
 from endotransfer.batch import Sample
-from endotransfer.data.faults import FaultError
-from endotransfer.limits import MAX_PARTS, MAX_UPLOAD_BYTES
+from endotransfer.data.folders.faults import FaultError
+from endotransfer.data.read.image_limits import MAX_PARTS, MAX_UPLOAD_BYTES
 from endotransfer.serve.answers import Refusal, refuse_fault
-from endotransfer.serve.catalogue import Entry
+from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.pictures import read_shown
 
 MOST = 100  # uploads kept; the oldest is forgotten first
@@ -38,17 +38,17 @@ async def form_file(request: Request, name: str) -> tuple[bytes, dict[str, str]]
 class Uploads:
     """A temporary folder of the service, removed when it stops."""
 
-    def __init__(self, forget: Callable[[Entry], None], most: int = MOST, room: int = ROOM) -> None:
+    def __init__(self, forget: Callable[[CatalogueEntry], None], most: int = MOST, room: int = ROOM) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="endotransfer-"))
-        self._entries: OrderedDict[str, tuple[Entry, int]] = OrderedDict()
+        self._entries: OrderedDict[str, tuple[CatalogueEntry, int]] = OrderedDict()
         self._forget, self._most, self._room = forget, most, room
         self._lock = threading.Lock()
 
-    def find(self, image: str) -> Entry | None:
+    def find(self, image: str) -> CatalogueEntry | None:
         found = self._entries.get(image)
         return found[0] if found else None
 
-    def add(self, content: bytes) -> Entry:
+    def add(self, content: bytes) -> CatalogueEntry:
         """Take an image in; refused where it is none, too large by its own header, or damaged."""
         name = f"u{secrets.token_hex(12)}"
         path = self._folder / name
@@ -58,7 +58,7 @@ class Uploads:
         except FaultError as error:
             path.unlink()
             raise refuse_fault(error) from None
-        entry = Entry(name, name, Sample(f"upload/{name}", path), uploaded=True)
+        entry = CatalogueEntry(name, name, Sample(f"upload/{name}", path), uploaded=True)
         with self._lock:
             self._entries[name] = (entry, len(content))
             while len(self._entries) > self._most or sum(size for _, size in self._entries.values()) > self._room:

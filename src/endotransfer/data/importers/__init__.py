@@ -3,7 +3,7 @@
 import pkgutil
 from importlib import import_module
 
-from endotransfer.data.importers.base import IMPORTERS, Importer, import_dataset
+from endotransfer.data.importers.importer import IMPORTERS, Importer, import_dataset
 from endotransfer.data.importers.records import ImportReport
 
 for _module in pkgutil.iter_modules(__path__):

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from endotransfer.data.importers.base import choice, importer
 from endotransfer.data.importers.coco_file import Annotation, read_coco
+from endotransfer.data.importers.importer import choice, importer
 from endotransfer.data.importers.mask_sources import empty, paint
 from endotransfer.data.importers.outlines import outline_mask
 from endotransfer.data.importers.records import BINARY, Item, MaskMaker, Published
-from endotransfer.data.masks import MaskReading
+from endotransfer.data.read.read_mask import MaskReading
 
 
 @importer(

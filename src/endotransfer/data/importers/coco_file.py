@@ -14,7 +14,7 @@ class Category(BaseModel):
     name: str
 
 
-class Picture(BaseModel):
+class CocoImage(BaseModel):
     id: int
     file_name: str
 
@@ -26,7 +26,7 @@ class Annotation(BaseModel):
 
 
 class CocoFile(BaseModel):
-    images: list[Picture]
+    images: list[CocoImage]
     annotations: list[Annotation]
     categories: list[Category]
 

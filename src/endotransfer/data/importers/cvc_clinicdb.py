@@ -3,8 +3,8 @@
 from bisect import bisect_right
 from pathlib import Path
 
-from endotransfer.data.importers.base import importer
 from endotransfer.data.importers.find import add_pairs, set_folders
+from endotransfer.data.importers.importer import importer
 from endotransfer.data.importers.records import Item, Published
 
 # The first frame of each of the 29 sequences.  Frames of one sequence are near copies of each other.

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from endotransfer.data.importers.base import choice, importer
 from endotransfer.data.importers.find import pictures, set_folders
+from endotransfer.data.importers.importer import choice, importer
 from endotransfer.data.importers.mask_sources import layered
 from endotransfer.data.importers.records import BINARY, Item, Published
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from endotransfer.data.folders.listing import SUFFIXES
 from endotransfer.data.importers.mask_sources import from_file
 from endotransfer.data.importers.records import Item, Published
-from endotransfer.data.listing import SUFFIXES
 from endotransfer.errors import DataError
 
 SEARCH_DEPTH = 2  # archives unpack into a folder of their own, sometimes into two

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from endotransfer.data.importers.base import importer
 from endotransfer.data.importers.find import add_pairs, missing, pictures
+from endotransfer.data.importers.importer import importer
 from endotransfer.data.importers.mask_sources import empty
 from endotransfer.data.importers.records import BINARY, FROM_MASK, Item, Published
 

@@ -5,8 +5,8 @@ image-labels.csv repeats the folder names; the folders are read, as the file is 
 
 from pathlib import Path
 
-from endotransfer.data.importers.base import choice, importer
 from endotransfer.data.importers.find import add_pairs, folders, pictures, set_folders
+from endotransfer.data.importers.importer import choice, importer
 from endotransfer.data.importers.mask_sources import empty
 from endotransfer.data.importers.records import Item, Published
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from endotransfer.data.importers.base import importer
 from endotransfer.data.importers.find import add_pairs, set_folders
+from endotransfer.data.importers.importer import importer
 from endotransfer.data.importers.records import Item, Published
 
 

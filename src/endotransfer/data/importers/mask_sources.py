@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from endotransfer.data.classes import Classes
+from endotransfer.data.folders.classes import Classes
 from endotransfer.data.importers.records import BINARY, MaskMaker
-from endotransfer.data.masks import MaskReading, read_mask
+from endotransfer.data.read.read_mask import MaskReading, read_mask
 from endotransfer.errors import DataError
 
 
 def from_file(path: Path, classes: tuple[str, ...] = BINARY) -> MaskMaker:
-    """The mask in a file, made clean by the rules of `endotransfer.data.masks`."""
+    """The mask in a file, made clean by the rules of `endotransfer.data.read.read_mask`."""
     return lambda size: read_mask(path, Classes(classes))
 
 

@@ -7,8 +7,8 @@ sequenceData/negativeOnly/seq1_neg/x.jpg      no masks: no polyp
 
 from pathlib import Path
 
-from endotransfer.data.importers.base import choice, importer
 from endotransfer.data.importers.find import add_pairs, folders, pictures, set_folders, subfolder
+from endotransfer.data.importers.importer import choice, importer
 from endotransfer.data.importers.mask_sources import empty
 from endotransfer.data.importers.records import FROM_MASK, Item, Published
 

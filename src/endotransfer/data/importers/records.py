@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from endotransfer.data.masks import MaskReading
+from endotransfer.data.read.read_mask import MaskReading
 
 BINARY = ("normal", "lesion")
 FROM_MASK = "from mask"

@@ -5,8 +5,8 @@ Releases differ in capitals and plurals: Images or images, Annotations, annotati
 
 from pathlib import Path
 
-from endotransfer.data.importers.base import importer
 from endotransfer.data.importers.find import add_pairs, missing, set_folders, subfolder
+from endotransfer.data.importers.importer import importer
 from endotransfer.data.importers.records import Item, Published
 
 

@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from endotransfer.data.faults import Fault
-from endotransfer.data.gather import Entry
+from endotransfer.data.folders.faults import Fault
+from endotransfer.data.folders.folder import FolderEntry
+from endotransfer.data.inspect.image_survey import Reading
 from endotransfer.data.inspect.prints import components, similar
-from endotransfer.data.inspect.survey import Reading
 
 _AGAIN = "make the parts again with `endotransfer data split --force`"
-Group = list[Entry]
+Group = list[FolderEntry]
 
 
 def find_duplicates(readings: Sequence[Reading]) -> tuple[dict[str, Any], list[Fault]]:
@@ -34,7 +34,7 @@ def find_duplicates(readings: Sequence[Reading]) -> tuple[dict[str, Any], list[F
     return numbers, faults + [_near_fault(group) for group in only_near if len(_splits(group)) > 1]
 
 
-def split_groups(entries: Sequence[Entry]) -> list[Fault]:
+def split_groups(entries: Sequence[FolderEntry]) -> list[Fault]:
     """Patients and clusters that stand in more than one split."""
     faults = []
     for kind in ("patient", "cluster"):
@@ -46,7 +46,7 @@ def split_groups(entries: Sequence[Entry]) -> list[Fault]:
     return faults
 
 
-def _grouped(members: Iterable[tuple[Any, Entry]]) -> list[Group]:
+def _grouped(members: Iterable[tuple[Any, FolderEntry]]) -> list[Group]:
     """Groups of two and more."""
     groups: dict[Any, Group] = defaultdict(list)
     for key, entry in members:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from endotransfer.data.classes import Classes
-from endotransfer.data.gather import Entry
+from endotransfer.data.folders.classes import Classes
+from endotransfer.data.folders.folder import FolderEntry
 from endotransfer.data.inspect.frames import summarise_frames
-from endotransfer.data.inspect.survey import Reading
+from endotransfer.data.inspect.image_survey import Reading
 
 _UNKNOWN = "unknown"
 
@@ -39,7 +39,7 @@ def fingerprint(readings: Sequence[Reading], classes: Classes) -> dict[str, Any]
     }
 
 
-def _labelled_by(entry: Entry) -> str:
+def _labelled_by(entry: FolderEntry) -> str:
     if entry.mask is not None:
         return "mask"
     return "tag only" if entry.cell("label") else "nothing"
@@ -57,7 +57,7 @@ def _sizes(readings: Sequence[Reading]) -> dict[str, Any]:
     return {**numbers, "distinct": len(np.unique(size, axis=0))}
 
 
-def _tags_by_split(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
+def _tags_by_split(entries: Sequence[FolderEntry]) -> dict[str, dict[str, int]]:
     counts = Counter((entry.cell("split") or "-", entry.cell("label") or _UNKNOWN) for entry in entries)
     table: dict[str, dict[str, int]] = {}
     for (split, tag), count in sorted(counts.items()):

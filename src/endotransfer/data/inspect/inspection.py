@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from endotransfer.data.faults import Fault, Note
+from endotransfer.data.folders.faults import Fault, Note
 from endotransfer.data.inspect.duplicates import find_duplicates, split_groups
 from endotransfer.data.inspect.fingerprint import fingerprint
-from endotransfer.data.inspect.survey import survey
+from endotransfer.data.inspect.image_survey import survey
 from endotransfer.data.layouts import read_layout
-from endotransfer.data.threads import in_threads
+from endotransfer.data.pipeline.threads import in_threads
 
 _SHORTCUT = 0.2  # an overlay so much more frequent under one tag can be learnt instead of the lesion
 

@@ -8,7 +8,7 @@ from PIL import Image
 from scipy import ndimage
 
 from endotransfer.batch import IGNORE, LESION
-from endotransfer.data.faults import Fault
+from endotransfer.data.folders.faults import Fault
 from endotransfer.data.inspect.prints import SIDE
 
 _FULL = 0.95

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from endotransfer.data.faults import Fault, Note
+from endotransfer.data.folders.faults import Fault, Note
 from endotransfer.data.inspect.inspection import Inspection
 
 _SHOWN = 5  # files of each kind of fault; JSON has them all

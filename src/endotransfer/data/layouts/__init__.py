@@ -3,7 +3,7 @@
 import pkgutil
 from importlib import import_module
 
-from endotransfer.data.layouts.base import LAYOUTS, Layout, is_data_folder, read_layout
+from endotransfer.data.layouts.layout import LAYOUTS, Layout, is_data_folder, read_layout
 
 for _module in pkgutil.iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

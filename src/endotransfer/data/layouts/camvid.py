@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from endotransfer.data.faults import failure
-from endotransfer.data.gather import Gathered
-from endotransfer.data.labels import FILE
-from endotransfer.data.layouts.base import layout
-from endotransfer.data.layouts.native import gather_native
-from endotransfer.protocols import Protocol
+from endotransfer.config.class_lists import Protocol
+from endotransfer.data.folders.faults import failure
+from endotransfer.data.folders.folder import CollectedFolder
+from endotransfer.data.folders.labels_csv import FILE
+from endotransfer.data.layouts.layout import layout
+from endotransfer.data.layouts.native import collect_native
 
 PROTOCOL = "camvid11"
 COLUMNS = ["image", "sequence", "lighting", "split"]
@@ -28,10 +28,10 @@ def _recognises(path: Path) -> bool:
     protocol=PROTOCOL,
     recognises=_recognises,
 )
-def fill(gathered: Gathered, protocol: Protocol) -> None:
+def fill(gathered: CollectedFolder, protocol: Protocol) -> None:
     if protocol.name != PROTOCOL:
         what = f"cannot be read as {protocol.name}"
         raise failure("other-classes", gathered.path, what, f"write `data.classes: {PROTOCOL}`, or leave it out")
-    native = gather_native(gathered.path, protocol)
+    native = collect_native(gathered.path, protocol)
     for name in ("classes", "columns", "entries", "unlisted", "faults", "notes"):
         setattr(gathered, name, getattr(native, name))

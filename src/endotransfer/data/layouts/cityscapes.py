@@ -5,11 +5,11 @@ The labels of its test set are not public, so `val` is what is measured on.
 
 from pathlib import Path
 
-from endotransfer.data.gather import Entry, Gathered
-from endotransfer.data.layouts.base import layout
-from endotransfer.data.layouts.files import find, pair, require, require_images
+from endotransfer.config.class_lists import Protocol
+from endotransfer.data.folders.folder import CollectedFolder, FolderEntry
+from endotransfer.data.layouts.layout import layout
 from endotransfer.data.layouts.numbers import CITYSCAPES_IDS, classes_as
-from endotransfer.protocols import Protocol
+from endotransfer.data.layouts.published_files import find, pair, require, require_images
 
 IMAGES, LABELS = "leftImg8bit", "gtFine"
 IMAGE_END, LABEL_END = "_leftImg8bit.png", "_gtFine_labelIds.png"
@@ -23,7 +23,7 @@ IDS = 34  # 0 to 33; licence plates (-1) are not drawn in labelIds
     protocol="cityscapes19",
     recognises=lambda path: (path / IMAGES).is_dir(),
 )
-def fill(gathered: Gathered, protocol: Protocol) -> None:
+def fill(gathered: CollectedFolder, protocol: Protocol) -> None:
     gathered.classes = classes_as(protocol, "Cityscapes", CITYSCAPES_IDS, IDS)
     gathered.columns = ["image", "split", "city"]
     require(gathered.path, IMAGES)
@@ -33,13 +33,13 @@ def fill(gathered: Gathered, protocol: Protocol) -> None:
     require_images(gathered, IMAGES)
 
 
-def _read_city(gathered: Gathered, part: str, city: str) -> None:
+def _read_city(gathered: CollectedFolder, part: str, city: str) -> None:
     """A part without any labels is a target without masks; one that lacks a single file is a broken download."""
     images_at, labels_at = gathered.path / IMAGES / part / city, gathered.path / LABELS / part / city
     cells = {"split": part, "city": city}
     images = find(gathered, images_at, IMAGE_END)
     if not (gathered.path / LABELS / part).is_dir():
-        gathered.entries += [Entry(name, image, None, cells) for name, image in sorted(images.items())]
+        gathered.entries += [FolderEntry(name, image, None, cells) for name, image in sorted(images.items())]
         return
     labels = find(gathered, labels_at, LABEL_END) if labels_at.is_dir() else {}
     pair(gathered, images, labels, lambda name: (images_at / (name + IMAGE_END), labels_at / (name + LABEL_END)), cells)

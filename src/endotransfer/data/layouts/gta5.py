@@ -5,14 +5,14 @@ A few of its 24,966 labels have another size than their image; such pairs are le
 
 from pathlib import Path
 
-from endotransfer.data.faults import Note
-from endotransfer.data.gather import Entry, Gathered
-from endotransfer.data.layouts.base import layout
-from endotransfer.data.layouts.files import SHOWN, find, pair, require, require_images
+from endotransfer.config.class_lists import Protocol
+from endotransfer.data.folders.faults import Note
+from endotransfer.data.folders.folder import CollectedFolder, FolderEntry
+from endotransfer.data.layouts.layout import layout
 from endotransfer.data.layouts.numbers import CITYSCAPES_IDS, classes_as
-from endotransfer.data.threads import in_threads
-from endotransfer.data.wide_png import png_size
-from endotransfer.protocols import Protocol
+from endotransfer.data.layouts.published_files import SHOWN, find, pair, require, require_images
+from endotransfer.data.pipeline.threads import in_threads
+from endotransfer.data.read.wide_png import png_size
 
 END = ".png"
 NAMES = "[0-9]" * 5 + END
@@ -31,7 +31,7 @@ def _recognises(path: Path) -> bool:
     protocol="cityscapes19",
     recognises=_recognises,
 )
-def fill(gathered: Gathered, protocol: Protocol) -> None:
+def fill(gathered: CollectedFolder, protocol: Protocol) -> None:
     gathered.classes = classes_as(protocol, "GTA5", CITYSCAPES_IDS, IDS)
     gathered.columns = ["image"]
     path = gathered.path
@@ -42,7 +42,7 @@ def fill(gathered: Gathered, protocol: Protocol) -> None:
     require_images(gathered, "images")
 
 
-def _leave_out_other_sizes(gathered: Gathered) -> None:
+def _leave_out_other_sizes(gathered: CollectedFolder) -> None:
     same = in_threads(_same_size, gathered.entries)
     odd = [entry for entry, fits in zip(gathered.entries, same, strict=True) if not fits]
     if not odd:
@@ -53,7 +53,7 @@ def _leave_out_other_sizes(gathered: Gathered) -> None:
     gathered.notes.append(Note("left-out", what, tuple(str(entry.mask) for entry in odd)))
 
 
-def _same_size(entry: Entry) -> bool:
+def _same_size(entry: FolderEntry) -> bool:
     """Of files that are no PNG nothing is known here; reading them will say so."""
     assert entry.mask is not None
     image, label = png_size(entry.image), png_size(entry.mask)

@@ -1,16 +1,16 @@
-"""Our own layout where the experiment says what the classes are; see `gather` for the layout itself."""
+"""Our own layout where the experiment says what the classes are; see `collect_folder` for the layout itself."""
 
 from pathlib import Path
 
-from endotransfer.data.classes import FILE, Classes
-from endotransfer.data.faults import Fault
-from endotransfer.data.gather import Gathered, gather
-from endotransfer.protocols import Protocol
+from endotransfer.config.class_lists import Protocol
+from endotransfer.data.folders.classes import FILE, Classes
+from endotransfer.data.folders.faults import Fault
+from endotransfer.data.folders.folder import CollectedFolder, collect_folder
 
 
-def gather_native(path: Path, protocol: Protocol | None = None) -> Gathered:
+def collect_native(path: Path, protocol: Protocol | None = None) -> CollectedFolder:
     """`protocol` names the classes of a folder without classes.yaml, and must agree with one that has it."""
-    gathered = gather(path)
+    gathered = collect_folder(path)
     if protocol is None or any(fault.severity == "error" for fault in gathered.faults):
         return gathered
     if not (path / FILE).exists():

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from endotransfer.batch import IGNORE
-from endotransfer.data.classes import Classes, LabelNumbers
-from endotransfer.data.faults import failure
-from endotransfer.protocols import Protocol
+from endotransfer.config.class_lists import Protocol
+from endotransfer.data.folders.classes import Classes, LabelNumbers
+from endotransfer.data.folders.faults import failure
 
 # Cityscapes' own label ids, which GTA5 uses as well.  Every other id is unlabelled in all protocols.
 CITYSCAPES_IDS = {

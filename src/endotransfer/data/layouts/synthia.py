@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from endotransfer.data.gather import Gathered
-from endotransfer.data.layouts.base import layout
-from endotransfer.data.layouts.files import find, pair, require, require_images
+from endotransfer.config.class_lists import Protocol
+from endotransfer.data.folders.folder import CollectedFolder
+from endotransfer.data.layouts.layout import layout
 from endotransfer.data.layouts.numbers import classes_as
-from endotransfer.protocols import Protocol
+from endotransfer.data.layouts.published_files import find, pair, require, require_images
 
 END = ".png"
 # Lane markings (22) have no counterpart among Cityscapes' classes; like void they stay unlabelled.
@@ -24,7 +24,7 @@ COUNT = 23
     protocol="cityscapes16",
     recognises=lambda path: (path / "RGB").is_dir() and (path / "GT" / "LABELS").is_dir(),
 )
-def fill(gathered: Gathered, protocol: Protocol) -> None:
+def fill(gathered: CollectedFolder, protocol: Protocol) -> None:
     gathered.classes = classes_as(protocol, "SYNTHIA", IDS, COUNT, wide=True)
     gathered.columns = ["image"]
     images_at, labels_at = gathered.path / "RGB", gathered.path / "GT" / "LABELS"

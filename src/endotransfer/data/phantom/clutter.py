@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from endotransfer.data.phantom.domains import Colour, Domain
-from endotransfer.data.phantom.lesions import tinted
-from endotransfer.data.phantom.noise import Field, cloud, clouds, smoothstep
+from endotransfer.data.phantom.domains import Colour, PhantomDomain
+from endotransfer.data.phantom.lesion_kinds import tinted
+from endotransfer.data.phantom.random_fields import Field, cloud, clouds, smoothstep
 from endotransfer.data.phantom.scene import Surface, View
 
 Bubble = tuple[float, float, float]  # centre u, centre v, radius
@@ -19,7 +19,7 @@ def pool(rng: np.random.Generator, view: View) -> Field:
     return low - shore + np.float32(0.16) * clouds(rng, 4, view.size, 4)
 
 
-def flood(rng: np.random.Generator, domain: Domain, level: Field, free: Field, surface: Surface) -> Surface:
+def flood(rng: np.random.Generator, domain: PhantomDomain, level: Field, free: Field, surface: Surface) -> Surface:
     """Cover the surface with bile or mucus where `level` > 0, denser where it is deeper; `free` is 0 on a lesion."""
     wet = np.float32(0.6) * smoothstep(-0.02, 0.03, level) + np.float32(0.4) * smoothstep(0.0, 0.4, level)
     shore = np.float32(0.15) * np.exp(-((level / np.float32(0.03)) ** 2)) * free  # a meniscus catches the light
@@ -30,7 +30,7 @@ def flood(rng: np.random.Generator, domain: Domain, level: Field, free: Field, s
     return Surface(depth, colour, surface.gloss + np.float32(0.6) * wet * free)
 
 
-def scatter(rng: np.random.Generator, domain: Domain, free: Field, surface: Surface) -> Surface:
+def scatter(rng: np.random.Generator, domain: PhantomDomain, free: Field, surface: Surface) -> Surface:
     """Flecks of food and dried mucus in some part of the frame."""
     size = free.shape[0]
     density = cloud(rng, 36, size) + np.float32(0.7) * cloud(rng, 4, size)
@@ -40,7 +40,7 @@ def scatter(rng: np.random.Generator, domain: Domain, free: Field, surface: Surf
     return Surface(surface.log_depth - np.float32(0.02) * flecks, colour, surface.gloss)
 
 
-def litter(rng: np.random.Generator, domain: Domain, free: Field, surface: Surface) -> Surface:
+def litter(rng: np.random.Generator, domain: PhantomDomain, free: Field, surface: Surface) -> Surface:
     """Lumps of residue as large as lesions, and no lesions."""
     size = free.shape[0]
     level = clouds(rng, int(rng.integers(3, 7)), size, 3) - np.float32(rng.uniform(1.0, 1.7))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from endotransfer.data.phantom.noise import Field, stream
+from endotransfer.data.phantom.random_fields import Field, stream
 
 Range = tuple[float, float]
 Colour = tuple[float, float, float]  # as seen on a screen, 0 to 1
@@ -13,7 +13,7 @@ IMAGES_PER_PATIENT = 4
 
 
 @dataclass(frozen=True)
-class Domain:
+class PhantomDomain:
     """What sets one kind of endoscopy apart: optics, colour, light and texture."""
 
     name: str
@@ -54,7 +54,7 @@ class Domain:
     blocks: float  # strength of compression artefacts
 
 
-GASTROSCOPY = Domain(
+GASTROSCOPY = PhantomDomain(
     name="gastroscopy",
     frames=("octagon", "rounded", "barrel"),
     lens=1.1,
@@ -93,7 +93,7 @@ GASTROSCOPY = Domain(
     blocks=0.0,
 )
 
-CAPSULE = Domain(
+CAPSULE = PhantomDomain(
     name="capsule",
     frames=("circle",),
     lens=1.25,
@@ -147,7 +147,7 @@ class Patient:
     warmth: float  # white balance: above 1 redder, below 1 bluer
 
 
-def patient_of(domain: Domain, index: int, seed: int, variant: str) -> Patient:
+def patient_of(domain: PhantomDomain, index: int, seed: int, variant: str) -> Patient:
     """The patient to whom image `index` belongs; `IMAGES_PER_PATIENT` neighbours share one."""
     number = index // IMAGES_PER_PATIENT
     rng = stream(seed, domain.name, variant, "patient", number)

@@ -8,9 +8,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from endotransfer.data.phantom import clutter, lesions, optics, scene
-from endotransfer.data.phantom.domains import DOMAINS, Domain, Patient, patient_of
-from endotransfer.data.phantom.noise import Field, stream
+from endotransfer.data.phantom import clutter, optics, scene
+from endotransfer.data.phantom import lesion_kinds as lesions
+from endotransfer.data.phantom.domains import DOMAINS, Patient, PhantomDomain, patient_of
+from endotransfer.data.phantom.random_fields import Field, stream
 from endotransfer.errors import ConfigError
 from endotransfer.registry import nearest
 
@@ -64,7 +65,7 @@ def finding_of(domain: str, index: int, seed: int, variant: str) -> str:
 
 
 def _paint(
-    draw: Draw, domain: Domain, patient: Patient, finding: str, size: int, least: float
+    draw: Draw, domain: PhantomDomain, patient: Patient, finding: str, size: int, least: float
 ) -> tuple[NDArray[np.uint8], dict[str, Mask]]:
     """The picture [H, W, 3] and where each structure is visible in it."""
     view = scene.look(draw("view"), domain, size)
@@ -83,7 +84,7 @@ def _paint(
 
 
 def _with_lesion(
-    draw: Draw, domain: Domain, finding: str, view: scene.View, field: Field, surface: scene.Surface
+    draw: Draw, domain: PhantomDomain, finding: str, view: scene.View, field: Field, surface: scene.Surface
 ) -> tuple[scene.Surface, Mask]:
     if finding == NORMAL:
         return surface, np.zeros(field.shape, bool)
@@ -92,7 +93,7 @@ def _with_lesion(
 
 
 def _with_fluid(
-    draw: Draw, domain: Domain, view: scene.View, lesion: Mask, surface: scene.Surface, least: float
+    draw: Draw, domain: PhantomDomain, view: scene.View, lesion: Mask, surface: scene.Surface, least: float
 ) -> tuple[scene.Surface, Mask]:
     """Bile and flecks beside the lesion, never on it: its mask must stay what one sees."""
     rng, fluid, free = draw("clutter"), np.zeros_like(lesion), np.float32(1) - lesion
@@ -106,7 +107,7 @@ def _with_fluid(
     return surface, fluid
 
 
-def _with_bubbles(draw: Draw, domain: Domain, view: scene.View, avoid: Mask, light: Field, least: float) -> Mask:
+def _with_bubbles(draw: Draw, domain: PhantomDomain, view: scene.View, avoid: Mask, light: Field, least: float) -> Mask:
     """Bubbles drawn into `light` in place."""
     rng = draw("bubbles")
     if rng.random() >= max(domain.bubbles, least):

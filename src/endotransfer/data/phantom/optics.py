@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import fft
 
-from endotransfer.data.phantom.domains import Domain, Patient
-from endotransfer.data.phantom.noise import Field, blur, cloud, smoothstep
+from endotransfer.data.phantom.domains import Patient, PhantomDomain
+from endotransfer.data.phantom.random_fields import Field, blur, cloud, smoothstep
 from endotransfer.data.phantom.scene import Surface, View, crevices
 
 STEEPEST = 3.0  # log-depth per half frame, beyond which a slope is an occluding edge
@@ -24,7 +24,9 @@ def frame(shape: str, view: View) -> Field:
     return np.clip(inside * np.float32(view.size / 2) + np.float32(0.5), 0, 1)
 
 
-def illuminate(rng: np.random.Generator, domain: Domain, patient: Patient, view: View, surface: Surface) -> Field:
+def illuminate(
+    rng: np.random.Generator, domain: PhantomDomain, patient: Patient, view: View, surface: Surface
+) -> Field:
     """The surface as the camera sees it [H, W, 3], linear light.
 
     With depth D = exp(L) along rays r = (f u, f v, 1), the normal is n = (-L_u, -L_v, f (1 + u L_u + v L_v)), and the
@@ -52,7 +54,7 @@ def _slopes(log_depth: Field) -> tuple[Field, Field]:
 
 
 def _expose(
-    rng: np.random.Generator, domain: Domain, patient: Patient, view: View, surface: Surface, light: Field
+    rng: np.random.Generator, domain: PhantomDomain, patient: Patient, view: View, surface: Surface, light: Field
 ) -> Field:
     """Automatic gain, the lamp's tint, the fall-off towards the edge, and reddish light from the depth."""
     edge = view.u**2 + view.v**2
@@ -65,14 +67,14 @@ def _expose(
     return surface.albedo**2 * light[..., None] * tint * lamp
 
 
-def _glints(rng: np.random.Generator, domain: Domain, view: View, surface: Surface, cosine: Field) -> Field:
+def _glints(rng: np.random.Generator, domain: PhantomDomain, view: View, surface: Surface, cosine: Field) -> Field:
     """Mirror images of the lamp on wet mucosa: where a slightly rippled surface faces the camera."""
     ripple = np.float32(0.030) * cloud(rng, 52, view.size) + np.float32(0.022) * cloud(rng, 20, view.size)
     wet = smoothstep(0.5, 2.0, cloud(rng, 5, view.size) + surface.gloss - 1)
     return (np.float32(1.8 * domain.gloss) * wet * smoothstep(1.004, 1.05, cosine + ripple))[..., None]
 
 
-def photograph(rng: np.random.Generator, domain: Domain, light: Field, field: Field) -> Field:
+def photograph(rng: np.random.Generator, domain: PhantomDomain, light: Field, field: Field) -> Field:
     """Linear light [H, W, 3] -> picture in [0, 1]: shoulder, gamma 2, lens blur, sharpening, noise, compression."""
     size = light.shape[0]
     picture = np.sqrt(1 - np.exp(np.float32(-1.1) * light))

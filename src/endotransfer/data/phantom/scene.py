@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from endotransfer.data.phantom.domains import Domain, Patient
-from endotransfer.data.phantom.noise import Field, Wrapping, blur, cloud, clouds, smoothstep
+from endotransfer.data.phantom.domains import Patient, PhantomDomain
+from endotransfer.data.phantom.random_fields import Field, Wrapping, blur, cloud, clouds, smoothstep
 
 DEEP = 0.14  # distance from the lumen's centre at which the tube fades into the dark
 
@@ -42,7 +42,7 @@ class Surface:
     gloss: Field  # [H, W], 1 is ordinary wet mucosa
 
 
-def look(rng: np.random.Generator, domain: Domain, size: int) -> View:
+def look(rng: np.random.Generator, domain: PhantomDomain, size: int) -> View:
     """Point the camera: down the tube, or (a share `wall_views`) at its wall with the lumen out of the frame."""
     axis = (np.arange(size, dtype=np.float32) + 0.5) * np.float32(2 / size) - 1
     v, u = np.meshgrid(axis, axis, indexing="ij")
@@ -57,7 +57,7 @@ def look(rng: np.random.Generator, domain: Domain, size: int) -> View:
     return View(u, v, np.sqrt(x * x + y * y), turn)
 
 
-def relief(rng: np.random.Generator, domain: Domain, view: View) -> Field:
+def relief(rng: np.random.Generator, domain: PhantomDomain, view: View) -> Field:
     """Log-depth [H, W] of a tube (depth is inverse to the distance from the lumen) with its folds and fine texture."""
     inward = -np.log(np.sqrt(view.rho**2 + np.float32(DEEP**2)))  # about 2 in the lumen, below 0 at the frame's edge
     depth = inward * np.float32(rng.uniform(0.75, 1.05))
@@ -70,7 +70,7 @@ def relief(rng: np.random.Generator, domain: Domain, view: View) -> Field:
     return depth + grain + np.float32(domain.swell) * clouds(rng, 3, view.size, 2)
 
 
-def _rings(rng: np.random.Generator, domain: Domain, view: View, inward: Field) -> Field:
+def _rings(rng: np.random.Generator, domain: PhantomDomain, view: View, inward: Field) -> Field:
     """Folds around the tube.  Behind each edge the depth jumps and then comes back slowly: a saw tooth going inward."""
     height = rng.uniform(*domain.rings)
     wobble, strength = Wrapping(rng, 5, 4), Wrapping(rng, 6, 6)
@@ -84,7 +84,7 @@ def _rings(rng: np.random.Generator, domain: Domain, view: View, inward: Field) 
     return np.float32(height) * tooth * fading
 
 
-def _rugae(rng: np.random.Generator, domain: Domain, view: View, inward: Field) -> Field:
+def _rugae(rng: np.random.Generator, domain: PhantomDomain, view: View, inward: Field) -> Field:
     """Folds along the tube: rounded backs and sharp valleys, the absolute value of noise stretched lengthwise."""
     height = rng.uniform(*domain.rugae)
     backs = Wrapping(rng, int(rng.integers(9, 24)), 4)
@@ -94,7 +94,7 @@ def _rugae(rng: np.random.Generator, domain: Domain, view: View, inward: Field) 
     return np.float32(height) * np.sqrt(lying * lying + np.float32(0.004)) * near
 
 
-def mucosa(rng: np.random.Generator, domain: Domain, patient: Patient, view: View) -> Field:
+def mucosa(rng: np.random.Generator, domain: PhantomDomain, patient: Patient, view: View) -> Field:
     """Colour [H, W, 3] of healthy mucosa: the patient's tone, uneven, with vessels under it."""
     flush = np.array(domain.flush, np.float32)
     uneven = clouds(rng, 3, view.size, 3)
@@ -104,7 +104,9 @@ def mucosa(rng: np.random.Generator, domain: Domain, patient: Patient, view: Vie
     return _with_vessels(rng, domain, patient, view, colour)
 
 
-def _with_vessels(rng: np.random.Generator, domain: Domain, patient: Patient, view: View, colour: Field) -> Field:
+def _with_vessels(
+    rng: np.random.Generator, domain: PhantomDomain, patient: Patient, view: View, colour: Field
+) -> Field:
     """Three generations of vessels: thin lines where smooth noise changes sign, coming and going in patches."""
     seen = np.zeros_like(view.u)
     for cells, width, strength in ((3, 0.020, 1.0), (6, 0.013, 0.8), (11, 0.009, 0.6)):

@@ -15,7 +15,7 @@ from PIL import Image
 from endotransfer.data.phantom.domains import DOMAINS, IMAGES_PER_PATIENT
 from endotransfer.data.phantom.generate import CLASSES, SMALLEST, VARIANTS, known, render
 from endotransfer.errors import ConfigError, DataError
-from endotransfer.files import write_atomically
+from endotransfer.io import write_atomically
 
 SOURCE = "gastroscopy"  # the domain in which, as in the paper, a part of the images has a tag and no mask
 WORTH_A_POOL = 64  # fewer images are drawn sooner than two processes start

@@ -7,9 +7,9 @@ from typing import Any
 from torch import Tensor
 
 from endotransfer.engine.checkpoint.content import decode_group, decode_state
-from endotransfer.engine.checkpoint.layout import newest_first
 from endotransfer.engine.checkpoint.manifest import STATE, NewerFormatError, checked_bytes, read_manifest
 from endotransfer.engine.checkpoint.names import from_stored
+from endotransfer.engine.checkpoint.names_on_disk import newest_first
 from endotransfer.errors import CheckpointError
 
 

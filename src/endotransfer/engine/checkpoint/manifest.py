@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from endotransfer.engine.checkpoint.layout import explaining, refuse_impostor
 from endotransfer.engine.checkpoint.names import from_stored, group_file
+from endotransfer.engine.checkpoint.names_on_disk import explaining, refuse_impostor
 from endotransfer.errors import CheckpointError
 
 FORMAT = 1

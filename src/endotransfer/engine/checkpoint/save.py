@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from endotransfer.engine.checkpoint import layout
+from endotransfer.engine.checkpoint import names_on_disk as layout
 from endotransfer.engine.checkpoint.content import encode_group, encode_state
 from endotransfer.engine.checkpoint.manifest import (
     FORMAT,
@@ -19,7 +19,7 @@ from endotransfer.engine.checkpoint.manifest import (
 )
 from endotransfer.engine.checkpoint.names import group_file, to_stored
 from endotransfer.errors import CheckpointError
-from endotransfer.files import sync, write_atomically
+from endotransfer.io import sync, write_atomically
 
 
 def save_checkpoint(

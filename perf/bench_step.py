@@ -1,0 +1,182 @@
+"""A training step against a plain supervised step on as many images, in one run; and the memory of each preset.
+
+On a GPU: ResNet-50, 256 px, 4 + 4 images, bf16, and at 352 px the memory of the paper's card.  Elsewhere a small
+network stands in, so that the script itself is exercised everywhere.
+"""
+
+import gc
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from benchmarks.timing import emit, median_seconds
+from rich.console import Console
+from torch.nn.functional import cross_entropy
+
+from endotransfer.batch import Batch, PassBatch, SourceBatch, TargetBatch
+from endotransfer.config.experiment import ModelConfig, TrainingConfig
+from endotransfer.engine.map_store import MapStore
+from endotransfer.engine.run import start_fabric
+from endotransfer.engine.run_folder import RunFolder
+from endotransfer.engine.trainer import Trainer
+from endotransfer.methods import TaskInfo, method_config
+from endotransfer.pseudo_labels.logit_cache import LogitCache
+
+PAPER_STEPS, PAPER_TARGET = 742, 300  # an epoch of the paper's data: 2,969 source images by 4; 300 target images
+
+
+@dataclass
+class Setting:
+    model: ModelConfig
+    size: int
+    precision: str
+    images: int = 4  # of each domain
+
+
+def small_or_real() -> Setting:
+    if torch.cuda.is_available():
+        # Speed and memory do not depend on the weights' values, so none are fetched.
+        model = ModelConfig(backbone="resnet50", pretrained=False, norm="frozen", aspp_rates=(6, 12, 18))
+        return Setting(model, 256, "bf16")
+    model = ModelConfig(backbone="test_resnet", pretrained=False, norm="group", multi_grid=None, aspp_rates=(1, 2, 3))
+    return Setting(model, 64, "32")
+
+
+def make_trainer(setting: Setting, preset: str, folder: Path, *, graphs: bool = True) -> Trainer:
+    training = TrainingConfig(precision=setting.precision, tensorboard=False, epochs=2, graphs=graphs)
+    cls, _, config = method_config({"name": "semantic_transfer", "preset": preset})
+    fabric = start_fabric(training)
+    with fabric.device:
+        method = cls(TaskInfo(2, True, setting.model, epochs=2, trained=True), config)
+    folder.mkdir(exist_ok=True)
+    feed: Any = None  # batches are handed in by the benchmark
+    return Trainer(fabric, method, training, 0, feed, 10_000, None, RunFolder(folder), Console(quiet=True))
+
+
+def make_batch(setting: Setting, device: torch.device) -> Batch:
+    n, size = setting.images, setting.size
+    torch.manual_seed(0)
+    images = torch.rand(2 * n, 3, size, size, device=device)
+    masks = torch.randint(0, 2, (n, size, size), device=device)
+    tags = torch.randint(0, 2, (n,), device=device)
+    stored = torch.where(torch.rand(n, size, size, device=device) < 0.5, masks, 255)
+    return Batch(SourceBatch(images[:n], masks, tags), TargetBatch(images[n:], tags, stored))
+
+
+def plain_step(setting: Setting, trainer: Trainer) -> Any:
+    """What a bare loop would do: one forward of all images, cross-entropy, backward, Adam."""
+    device = trainer.fabric.device
+    net = trainer.method.segmenter
+    net.requires_grad_(True)
+    optimiser = torch.optim.Adam(net.parameters(), lr=1e-4, fused=device.type == "cuda")
+    images = torch.rand(2 * setting.images, 3, setting.size, setting.size, device=device)
+    masks = torch.randint(0, 2, (2 * setting.images, setting.size, setting.size), device=device)
+
+    def step() -> None:
+        optimiser.zero_grad(set_to_none=True)
+        with trainer.fabric.autocast():
+            loss = cross_entropy(net(images).at(masks.shape[-2:]).float(), masks)
+        loss.backward()
+        optimiser.step()
+
+    return step
+
+
+class RandomTargetSet:
+    """300 random images with tags and super-pixels in memory; maps go to disk, as in training."""
+
+    def __init__(self, setting: Setting, device: torch.device, folder: Path) -> None:
+        self.device, self.maps, self.size = device, MapStore(folder), (setting.size, setting.size)
+        self.logit_cache = LogitCache()
+        self.images = torch.rand(PAPER_TARGET, 3, setting.size, setting.size, device=device)
+        block = torch.arange(setting.size, device=device) // 16
+        self.blocks = block[:, None] * 1000 + block
+
+    def without_images(self) -> Any:
+        return self.after(0)
+
+    def after(self, batches: int) -> Any:
+        for start in range(20 * batches, PAPER_TARGET, 20):
+            keys = [f"t/{index}" for index in range(start, start + 20)]
+            yield PassBatch(self.images[start : start + 20], torch.ones(20, device=self.device).long(), keys)
+
+    def superpixels(self, keys: list[str]) -> torch.Tensor:
+        return self.blocks.expand(len(keys), -1, -1)
+
+    def store(self, keys: list[str], maps: torch.Tensor) -> None:
+        self.maps.store(keys, maps)
+
+
+def pass_seconds(trainer: Trainer, setting: Setting, folder: Path) -> float:
+    target = RandomTargetSet(setting, trainer.fabric.device, folder / "maps")
+
+    def visit() -> None:
+        target.maps.open_round(1)
+        trainer.method.eval()
+        with torch.no_grad(), trainer.fabric.autocast():
+            trainer.method.target_pass(target)
+        target.maps.flush()
+
+    return median_seconds(visit, repeats=3, warmup=1)
+
+
+def step_seconds(setting: Setting, trainer: Trainer) -> float:
+    batch, epoch = make_batch(setting, trainer.fabric.device), trainer.plan[-1]
+
+    def step() -> None:
+        trainer._train_step([batch], epoch)
+
+    for _ in range(5):
+        step()
+    if trainer.graphs is not None:  # recorded after an epoch's first steps, as in training
+        trainer.graphs.record()
+    return median_seconds(step, repeats=20, warmup=5)
+
+
+def measure_steps() -> None:
+    setting = small_or_real()
+    facts = {
+        "device": "cuda" if torch.cuda.is_available() else "cpu",
+        "size": setting.size,
+        "images": 2 * setting.images,
+        "rival": "plain supervised step, no graphs",
+    }
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for preset, limit in (("paper", 1.3), ("robust", None)):
+            trainer = make_trainer(setting, preset, folder / preset)
+            bare = make_trainer(setting, preset, folder / f"{preset}-bare", graphs=False)
+            ours, without = step_seconds(setting, trainer), step_seconds(setting, bare)
+            plain = median_seconds(plain_step(setting, bare), repeats=20, warmup=5)
+            whole = pass_seconds(trainer, setting, folder / preset) / PAPER_STEPS
+            emit(f"{preset} step", ours / plain, at_most=limit, seconds=ours, rival_seconds=plain, **facts)
+            emit(f"{preset} step, its CUDA graphs off", without / plain, seconds=without, **facts)
+            emit(
+                f"{preset} step with the target pass",
+                (ours + whole) / plain,
+                at_most=limit and 1.5,
+                pass_seconds_a_step=whole,
+                note=f"pass over {PAPER_TARGET} images every {PAPER_STEPS} steps, as in the paper's data",
+                **facts,
+            )
+
+
+def measure_memory() -> None:  # pragma: needs cuda
+    """The peak of a step with its graphs recorded; a target pass keeps no gradients and needs less."""
+    base = small_or_real()
+    for preset, precision in (("paper", "32"), ("robust", "bf16")):
+        gc.collect()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        with tempfile.TemporaryDirectory() as name:
+            setting = Setting(base.model, 352, precision)
+            step_seconds(setting, make_trainer(setting, preset, Path(name)))
+        emit(f"{preset} memory at 352 px, {precision}, in GB", torch.cuda.max_memory_reserved() / 1e9, at_most=12)
+
+
+if __name__ == "__main__":
+    if torch.cuda.is_available():
+        measure_memory()  # first, while nothing else has taken any
+    measure_steps()

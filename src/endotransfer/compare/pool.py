@@ -1,0 +1,101 @@
+"""Cells side by side: a few processes, each training one cell after the other, that stop and die with their parent."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing.connection import wait
+from types import FrameType
+from typing import Any
+
+from endotransfer.compare.run_cell import Outcome, Task, run_cell
+from endotransfer.data.pipeline.decode_cache import keep_decoded
+from endotransfer.errors import DataError
+
+_state: dict[str, Any] = {"busy": False, "stopping": None}  # of a process of the pool
+
+
+def run_side_by_side(tasks: Sequence[Task], jobs: int, threads: int) -> Iterator[tuple[int, Outcome]]:
+    """(index, outcome) of each task, in the order in which they end.  After a signal the rest have stopped."""
+    context = multiprocessing.get_context("spawn")  # a fork of a process with threads and CUDA is not safe
+    stopping = context.Event()
+    with ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(threads, stopping)) as pool:
+        futures = {pool.submit(_train, task): index for index, task in enumerate(tasks)}
+        with _stop_on_signals(stopping, list(futures)):
+            for future in as_completed(futures):
+                if not future.cancelled():
+                    yield futures[future], _outcome_of(future, stopping)
+
+
+def _outcome_of(future: "Future[Outcome]", stopping: Any) -> Outcome:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        if stopping.is_set():
+            return Outcome(0.0)
+        fix = "start the same command again, with fewer --jobs"
+        raise DataError(f"a process that trained a cell was killed, mostly for want of memory; {fix}.") from None
+
+
+@contextmanager
+def _stop_on_signals(stopping: Any, futures: "list[Future[Outcome]]") -> Iterator[None]:
+    """The first signal lets every process save and leave; the second means now."""
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if stopping.is_set():
+            raise KeyboardInterrupt
+        stopping.set()
+        for future in futures:
+            future.cancel()
+        for child in multiprocessing.active_children():
+            child.terminate()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# -- in a process of the pool ---------------------------------------------------------------------------------------
+
+
+def _begin(threads: int, stopping: Any) -> None:
+    import torch
+
+    torch.set_num_threads(threads)
+    _state["stopping"] = stopping
+    keep_decoded().__enter__()  # until this process ends
+    os.setsid()  # Ctrl-C reaches the parent alone, which passes it on once
+    signal.signal(signal.SIGTERM, _leave)  # while a cell trains, training has its own way of leaving
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+
+
+def _train(task: Task) -> Outcome:
+    if _state["stopping"].is_set():
+        return Outcome(0.0)
+    _state["busy"] = True
+    try:
+        return run_cell(task)
+    except KeyboardInterrupt:
+        return Outcome(0.0)
+    finally:
+        _state["busy"] = False
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    if _state["busy"]:
+        raise KeyboardInterrupt
+
+
+def _die_with_parent() -> None:
+    """A killed benchmark leaves nobody behind who would write into its folder while its successor does."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)

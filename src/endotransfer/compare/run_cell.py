@@ -1,0 +1,87 @@
+"""One cell, trained in this process: from its beginning, or from where it was stopped."""
+
+import gc
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+
+from endotransfer.config.experiment import Experiment
+from endotransfer.engine.resuming import check_same_experiment
+from endotransfer.engine.run import train
+from endotransfer.engine.run_folder import RunFolder
+from endotransfer.errors import CheckpointError, ConfigError, EndotransferError
+
+WIDTH = 120  # columns of a log
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that a process needs to train a cell."""
+
+    experiment: Experiment
+    run: Path
+    log: Path
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`results` of a finished cell, or why there are none; neither: it was asked to stop."""
+
+    seconds: float
+    results: dict[str, Any] | None = None
+    error: str | None = None
+
+    @property
+    def stopped(self) -> bool:
+        return self.results is None and self.error is None
+
+
+def run_cell(task: Task) -> Outcome:
+    """Train and measure; what the run has to say goes to its log.  A user's error is an outcome and no exception."""
+    began = time.perf_counter()
+    task.log.parent.mkdir(parents=True, exist_ok=True)
+    with task.log.open("a", encoding="utf-8") as log:
+        console = Console(file=log, width=WIDTH)
+        try:
+            resume = can_go_on(RunFolder(task.run), task.experiment, console)
+            # `force` replaces only what a benchmark left in its own folder and cannot be gone on with.
+            results = train(task.experiment, task.run, resume=resume, force=not resume, console=console)
+            if results is not None:
+                _keep_what_is_looked_at(RunFolder(task.run))
+        except EndotransferError as error:
+            console.print(f"error: {error}", markup=False, soft_wrap=True)
+            return Outcome(time.perf_counter() - began, error=str(error))
+        finally:
+            _tidy()
+    return Outcome(time.perf_counter() - began, results)
+
+
+def _keep_what_is_looked_at(run: RunFolder) -> None:
+    """A finished cell is never gone on with: its checkpoints and maps would only fill the disk, a gigabyte a cell."""
+    for folder in (run.checkpoints, run.maps):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def can_go_on(run: RunFolder, experiment: Experiment, console: Console) -> bool:
+    """Whether a run was begun there that is this one; one begun from other folders (moved data) is not."""
+    if not run.config.exists():
+        return False
+    try:
+        check_same_experiment(run, experiment)
+    except (ConfigError, CheckpointError) as reason:
+        console.print(f"begun anew: {reason}", markup=False, soft_wrap=True)
+        return False
+    return True
+
+
+def _tidy() -> None:
+    """The next cell in this process begins with an empty GPU, and its account of memory at zero."""
+    if torch.cuda.is_available():  # pragma: needs cuda
+        gc.collect()  # a network that refers to itself would hold its memory
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()

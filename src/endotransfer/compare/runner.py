@@ -1,0 +1,162 @@
+"""Systems times seeds: train what is not finished, keep what is, and write the results after every cell."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from endotransfer.compare.cells import Cell, Figures, plan_cells
+from endotransfer.compare.pool import run_side_by_side
+from endotransfer.compare.progress import CellProgress, seconds_left, shown_progress
+from endotransfer.compare.results_store import FILE, ResultsStore
+from endotransfer.compare.run_cell import Outcome, Task, run_cell
+from endotransfer.compare.suite import Suite
+from endotransfer.data.phantom.draw_once import draw_once, unfinished_phantom
+from endotransfer.data.pipeline.decode_cache import keep_decoded
+from endotransfer.engine.experiment_data import load_data
+from endotransfer.errors import ConfigError, DataError
+from endotransfer.methods import method_config
+from endotransfer.registry import nearest
+
+LOCK = ".lock"
+Written = Callable[[Figures], object]  # what else is made of results.json whenever it was written (tables)
+
+
+def run_benchmark(
+    suite: Suite,
+    out: Path,
+    *,
+    seeds: int | None = None,
+    jobs: int = 1,
+    only: Sequence[str] = (),
+    force: bool = False,
+    command: str = "",
+    console: Console | None = None,
+    written: Written | None = None,
+    extra: dict[str, Callable[[Sequence[Figures]], object]] | None = None,
+) -> tuple[Figures, list[Cell]]:
+    """Train every cell that is not finished; returns what results.json holds, and the cells that have no figures.
+
+    `only`: labels of the rows to train now.  `extra`: further keys of results.json, made from its finished cells.
+    """
+    console = console or Console()
+
+    def say(line: str) -> None:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    _refuse_foreign(out)
+    cells = plan_cells(suite, suite.seed_list(seeds), out / "phantom")
+    if unknown := [label for label in only if label not in {row.label for row in suite.rows}]:
+        raise ConfigError(
+            f"--only {unknown[0]}: no system is called so; {nearest(unknown[0], [r.label for r in suite.rows])}"
+        )
+    wanted = [cell for cell in cells if not only or cell.row.label in only]
+    with _alone(out):
+        book = ResultsStore(out, suite, command, say)
+        book.extra |= extra or {}
+        waiting = book.take_up(wanted, force=force)
+        if waiting and suite.drawing is not None:
+            draw_once(out / "phantom", **suite.drawing, say=say)
+        _check_data(waiting)
+        if len(waiting) < len(wanted):
+            say(f"{len(wanted) - len(waiting)} of {len(wanted)} cells are finished already")
+        with shown_progress(console, len(wanted), len(wanted) - len(waiting)) as progress:
+            _train_all(book, waiting, jobs, progress, lambda: _write(book, written))
+        results = _write(book, written)
+    return results, [cell for cell in cells if not book.finished(cell)]
+
+
+def _write(book: ResultsStore, written: Written | None) -> Figures:
+    results = book.write()
+    if written is not None:
+        written(results)
+    return results
+
+
+def _train_all(
+    book: ResultsStore, waiting: list[Cell], jobs: int, progress: CellProgress, write: Callable[[], object]
+) -> None:
+    """One run for each digest; the cells that share it are filled as soon as it ends."""
+    first: dict[str, Cell] = {}
+    for cell in waiting:
+        first.setdefault(cell.run, cell)
+    runs = list(first.values())
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    tasks = [_task(book, cell, cores, jobs) for cell in runs]
+    left = {cell.run: cell.row for cell in runs}
+    outcomes = _one_by_one(tasks, runs, progress) if jobs == 1 else run_side_by_side(tasks, jobs, max(1, cores // jobs))
+    for index, outcome in outcomes:
+        if outcome.stopped:
+            continue
+        cell = runs[index]
+        del left[cell.run]
+        sharing = [other for other in waiting if other.run == cell.run]
+        for one in sharing:
+            if outcome.error is not None:
+                book.fail(one, outcome.error)
+            elif one is cell:
+                book.record(one, outcome.results or {}, outcome.seconds)
+            else:
+                book.share(one)
+        write()
+        estimate = seconds_left((str(row.method["name"]) for row in left.values()), book.seconds(), jobs)
+        for one in sharing:
+            progress.end(one, outcome, estimate)
+
+
+def _one_by_one(tasks: Sequence[Task], cells: Sequence[Cell], progress: CellProgress) -> Iterator[tuple[int, Outcome]]:
+    with keep_decoded():
+        for index, (task, cell) in enumerate(zip(tasks, cells, strict=True)):
+            progress.begin(cell)
+            outcome = run_cell(task)
+            yield index, outcome
+            if outcome.stopped:
+                return
+
+
+def _task(book: ResultsStore, cell: Cell, cores: int, jobs: int) -> Task:
+    experiment = cell.experiment
+    if jobs > 1 and experiment.training.workers is None:  # each process its share of the cores
+        training = experiment.training.model_copy(update={"workers": max(0, cores // jobs - 1)})
+        experiment = experiment.model_copy(update={"training": training})
+    return Task(experiment, book.run_folder(cell).path, book.out / "logs" / f"{cell.run}.log")
+
+
+def _check_data(cells: Sequence[Cell]) -> None:
+    """What a row needs and its folders do not have shows now, not hours later."""
+    seen: set[str] = set()
+    for cell in cells:
+        cls, _, _ = method_config(cell.experiment.method)
+        key = f"{cls.needs} {cell.experiment.data!r}"
+        if key in seen:
+            continue
+        seen.add(key)
+        try:
+            load_data(cell.experiment.data, cls.needs)
+        except (ConfigError, DataError) as reason:
+            raise type(reason)(f"system '{cell.row.label}': {reason}") from None
+
+
+def _refuse_foreign(out: Path) -> None:
+    """A benchmark writes only into a folder that is new, empty or a benchmark's."""
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"{out} is a file; give the benchmark a folder of its own with --out.")
+    own = [out / name for name in (FILE, f"{FILE}.damaged", LOCK, "runs", "phantom")]
+    own.append(unfinished_phantom(out / "phantom"))
+    if out.exists() and any(out.iterdir()) and not any(path.exists() for path in own):
+        raise ConfigError(f"{out} is not empty and holds no benchmark; choose another --out, nothing is overwritten.")
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Two benchmarks must not train in one folder; the lock goes with the process, however that ends."""
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / LOCK).open("w") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ConfigError(f"another benchmark is at work in {out}; wait for it, or choose another --out.") from None
+        yield

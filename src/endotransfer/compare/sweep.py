@@ -1,0 +1,143 @@
+"""The sensitivity of a method to its settings: every point of a grid is a row of a benchmark."""
+
+import csv
+import io
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from endotransfer.compare.cells import Figures, digest_of
+from endotransfer.compare.seed_summary import figures_of
+from endotransfer.compare.suite import Suite, read_mapping_with_phantom, suite_from
+from endotransfer.compare.system_row import SystemRow
+from endotransfer.config.experiment_file import BAD_YAML
+from endotransfer.errors import ConfigError
+
+SECTIONS = ("model", "training")  # `training.lr`; a key without a dot is the method's own
+MOST_POINTS = 1000
+FIGURES = ("miou", "iou_normal", "iou_lesion", "dice_lesion")
+
+Grid = dict[str, list[Any]]
+
+
+def read_grid(texts: Sequence[str]) -> Grid:
+    """`mu=1,10` and `eta=0.1,0.3` -> the values of each key, read as YAML."""
+    grid: Grid = {}
+    for text in texts:
+        key, equals, values = text.partition("=")
+        try:
+            listed = yaml.safe_load(f"[{values}]")
+        except BAD_YAML:
+            listed = None
+        if (
+            not key
+            or not equals
+            or not isinstance(listed, list)
+            or not listed
+            or len({*map(str, listed)}) < len(listed)
+        ):
+            raise ConfigError(f"--grid {text} is not of the form key=a,b,c with distinct values; write mu=1,10,100.")
+        if key in grid:
+            raise ConfigError(f"--grid {key} is given twice; name all its values in one.")
+        grid[key] = listed
+    if not grid:
+        raise ConfigError("a sweep needs at least one --grid key=a,b,c.")
+    return grid
+
+
+def read_sweep(path: Path | str, grid: Grid, overrides: list[str] | None = None, system: str | None = None) -> Suite:
+    """The task of an experiment's or suite's file with the points of `grid` for rows.
+
+    They vary the file's `method`, or that of the row called `system`.  Intervals are against the point that changes
+    nothing, where it is in the grid.
+    """
+    raw, folder = read_mapping_with_phantom(Path(path), overrides)
+    if system is not None:
+        base = _row_called(suite_from(raw, folder, str(path)), system)
+    elif raw.get("method") is not None:
+        base = SystemRow("method", {"name": raw["method"]} if isinstance(raw["method"], str) else dict(raw["method"]))
+    else:
+        raise ConfigError(f"{path} has no `method` to sweep; add one, or name a system of it with --system.")
+    points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    if len(points) > MOST_POINTS:
+        raise ConfigError(f"the grid has {len(points)} points; a sweep takes at most {MOST_POINTS}.")
+    raw = {**raw, "systems": [_entry(base, point) for point in points], "reference": None, "table": None}
+    suite = suite_from(raw, folder, str(path))
+    return suite.with_reference(_unchanged(suite, base))
+
+
+def matrix_of(grid: Grid, cells: Sequence[Figures]) -> Figures:
+    """The mean over seeds of each figure at each point, nested in the order of the grid's keys; None: not finished."""
+
+    def nested(name: str, fixed: dict[str, Any], keys: list[str]) -> Any:
+        if not keys:
+            values = [figures_of(cell).get(name) for cell in cells if cell.get("grid") == fixed]
+            known = [value for value in values if value is not None]
+            return sum(known) / len(known) if known else None
+        return [nested(name, {**fixed, keys[0]: value}, keys[1:]) for value in grid[keys[0]]]
+
+    return {"keys": list(grid), "values": grid, **{name: nested(name, {}, list(grid)) for name in FIGURES}}
+
+
+def as_csv(grid: Grid, summary: Sequence[Figures]) -> str:
+    """One line a finished point: its coordinates, its seeds, mean and deviation of each figure."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([*grid, "seeds", *(f"{name}{kind}" for name in FIGURES for kind in ("", "_deviation"))])
+    for entry in summary:
+        figures = [entry[kind].get(name) for name in FIGURES for kind in ("mean", "deviation")]
+        shown = ["" if value is None else f"{value:.4f}" for value in figures]
+        table.writerow([*(entry["grid"][key] for key in grid), len(entry["seeds"]), *shown])
+    return text.getvalue()
+
+
+def _row_called(suite: Suite, label: str) -> SystemRow:
+    for row in suite.rows:
+        if row.label == label:
+            return row
+    raise ConfigError(f"no system is called '{label}'; there are {', '.join(row.label for row in suite.rows)}.")
+
+
+def _entry(base: SystemRow, point: dict[str, Any]) -> Figures:
+    """A point as an entry of `systems`."""
+    entry: Figures = {**base.method, "model": dict(base.model), "training": dict(base.training)}
+    for key, value in point.items():
+        section, dot, field = key.rpartition(".")
+        if dot and section not in SECTIONS:
+            raise ConfigError(f"--grid {key}: a sweep varies keys of the method, of model and of training.")
+        if not dot and key in ("name", "label", "group", "same_as", "grid"):
+            raise ConfigError(f"--grid {key}: that is no setting of a method; use `benchmark` to compare systems.")
+        (entry[section] if dot else entry)[field] = value
+    label = ",".join(f"{key}={value}" for key, value in point.items())
+    return {**entry, "label": label, "grid": point}
+
+
+def _unchanged(suite: Suite, base: SystemRow) -> str | None:
+    phantom = Path("phantom")
+    wanted = digest_of(suite.experiment(base, suite.seed, phantom))
+    same = (row.label for row in suite.rows if digest_of(suite.experiment(row, suite.seed, phantom)) == wanted)
+    return next(same, None)
+
+
+def print_sweep(matrix: Figures, console: Console) -> None:
+    """mIoU by two keys; of one key a column, of more a line a point."""
+    keys, values = list(matrix["keys"]), matrix["values"]
+    *outer, last = keys
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    for head in [*outer, *map(str, values[last])]:
+        table.add_column(escape(head), justify="right", no_wrap=True)
+    for point in product(*(range(len(values[key])) for key in outer)):
+        line: Any = matrix["miou"]
+        for place in point:
+            line = line[place]
+        names = [escape(str(values[key][place])) for key, place in zip(outer, point, strict=True)]
+        table.add_row(*names, *("-" if value is None else f"{value:.2f}" for value in line))
+    console.print(f"mIoU, per cent; across: {last}", markup=False, highlight=False, soft_wrap=True)
+    console.print(table)

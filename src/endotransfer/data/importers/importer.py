@@ -1,0 +1,113 @@
+"""What an importer is, the registry of importers, and the one function that runs them."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from endotransfer.batch import IGNORE
+from endotransfer.data.importers.native_writer import Progress, new_folder, require_new, write_native
+from endotransfer.data.importers.records import ImportReport, Published
+from endotransfer.errors import ConfigError, DataError
+from endotransfer.registry import Registry, nearest
+
+Read = Callable[..., Published]
+
+
+@dataclass(frozen=True)
+class Importer:
+    """One published layout.  `read(source, **options)` looks but writes nothing; its options are all text."""
+
+    name: str
+    summary: str  # one line for the list of sets
+    url: str
+    terms: str
+    cite: str
+    read: Read
+
+    def options(self) -> dict[str, str]:
+        """Option -> default, from the signature of `read`."""
+        parameters = list(inspect.signature(self.read).parameters.values())
+        return {parameter.name: str(parameter.default) for parameter in parameters[1:]}
+
+    def check(self, options: dict[str, str]) -> None:
+        """Refuse an option that this importer does not have."""
+        known = list(self.options())
+        for option in options:
+            if option not in known:
+                hint = nearest(option, known) if known else "it has none."
+                raise ConfigError(f"importer '{self.name}' has no option '{option}'; {hint}")
+
+
+IMPORTERS: Registry[Importer] = Registry("importer")
+
+
+def importer(name: str, *, summary: str, url: str, terms: str, cite: str) -> Callable[[Read], Read]:
+    """Register the decorated function as the importer called `name`."""
+
+    def register(read: Read) -> Read:
+        IMPORTERS.add(name, Importer(name, summary, url, terms, cite, read))
+        return read
+
+    return register
+
+
+def choice(option: str, value: str, *allowed: str) -> str:
+    """`value`, if the option `option` may have it."""
+    if value not in allowed:
+        raise ConfigError(f"option {option} cannot be '{value}'; {nearest(value, list(allowed))}")
+    return value
+
+
+def import_dataset(
+    name: str, source: Path, out: Path, /, *, progress: Progress | None = None, **options: str
+) -> ImportReport:
+    """Bring the download in `source` into the native layout at `out`, a folder that is new or empty.
+
+    `progress(done, total)` is called after every image.  An interrupted import leaves nothing at `out`.
+    """
+    chosen = IMPORTERS.get(name)
+    chosen.check(options | ({"progress": progress} if isinstance(progress, str) else {}))  # a user's text, not ours
+    if not source.is_dir():
+        raise DataError(f"there is no folder {source}; give the folder into which the download was unpacked.")
+    require_new(out)
+    try:
+        published = chosen.read(source, **options)
+    except OSError as reason:
+        raise DataError(f"cannot read {source}: {reason}; check the folder and its rights.") from reason
+    _check_classes(source, published.classes)
+    with new_folder(out) as folder:
+        report = write_native(folder, published, progress)
+        if not report.images:
+            first = f" (first reason: {report.skipped[0]})" if report.skipped else ""
+            raise DataError(f"no usable image in {source}{first}; is it a complete download of {name}?")
+        (folder / "SOURCE.md").write_text(_source_note(chosen, source, options, report), encoding="utf-8")
+    return report
+
+
+def _check_classes(source: Path, names: tuple[str, ...]) -> None:
+    """Names come from options and json files; only such as classes.yaml can hold are of use."""
+    if not 2 <= len(names) <= IGNORE or len(set(names)) < len(names) or not all(names):
+        listed = ", ".join(f"'{name}'" for name in names)
+        raise DataError(
+            f"the classes of {source} should be 2 to {IGNORE} different names but are {listed}; rename them."
+        )
+
+
+def _source_note(chosen: Importer, source: Path, options: dict[str, str], report: ImportReport) -> str:
+    """SOURCE.md: whose images these are, on what terms, and all that was done to them."""
+    given = ", ".join(f"{option}={value}" for option, value in options.items()) or "none"
+    return f"""# {chosen.name}
+
+{chosen.summary}
+
+- Home page: {chosen.url}
+- Terms: {chosen.terms}
+- Please cite: {chosen.cite}
+- Imported on {date.today().isoformat()} from a folder called '{source.resolve().name}' (options: {given})
+
+Images were copied byte for byte, except as listed here; nothing was resized.
+
+{report}
+"""

@@ -1,0 +1,89 @@
+"""Everything that one image, its mask and its row show, with every fault kept instead of raised."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from endotransfer.batch import Sample
+from endotransfer.data.folders.classes import Classes
+from endotransfer.data.folders.domain import to_sample
+from endotransfer.data.folders.faults import Fault, FaultError, Note, failure
+from endotransfer.data.folders.folder import FolderEntry
+from endotransfer.data.folders.pairs import check_tag, other_size
+from endotransfer.data.inspect.frames import Frame, measure_frame
+from endotransfer.data.inspect.mask_look import MaskLook, is_copy_of, look_at_mask, suspicions
+from endotransfer.data.inspect.prints import Prints, take_prints
+from endotransfer.data.read.decode import decode
+from endotransfer.data.read.read_image import read_image_and_notes
+from endotransfer.data.read.read_mask import MaskReading, convert_mask, read_mask
+
+
+@dataclass
+class Reading:
+    """One entry after looking at its pixels; `prints` and `frame` are None for an unreadable image."""
+
+    entry: FolderEntry
+    size: tuple[int, int] = (0, 0)
+    format: str = ""
+    prints: Prints | None = None
+    frame: Frame | None = None
+    mask: MaskLook | None = None
+    faults: list[Fault] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+
+def survey(entry: FolderEntry, classes: Classes) -> Reading:
+    """Read image and mask of `entry`."""
+    reading = Reading(entry)
+    try:
+        _look_at_image(reading)
+    except FaultError as error:
+        _keep(reading, error)
+    if entry.mask is not None:
+        try:
+            _look_at_mask(reading, classes, to_sample(entry, ""))
+        except FaultError as error:
+            _keep(reading, error)
+    return reading
+
+
+def _look_at_image(reading: Reading) -> None:
+    path = reading.entry.image
+    image = read_image_and_notes(path)
+    reading.size, reading.format = image.pixels.shape[:2], image.format
+    reading.prints, reading.frame = take_prints(image.pixels), measure_frame(image.pixels)
+    reading.notes += [Note("image-conversion", note, (str(path),)) for note in image.notes]
+    if reading.prints.flat:
+        what, fix = "shows nothing: all its pixels are nearly the same", "remove it if it is not meant"
+        reading.faults.append(Fault("blank-image", str(path), what, fix, "warning"))
+
+
+def _look_at_mask(reading: Reading, classes: Classes, sample: Sample) -> None:
+    path = reading.entry.mask
+    assert path is not None
+    converted = read_mask(path, classes) if classes.numbers else _convert(reading, classes, path)
+    reading.notes += [Note("mask-conversion", note, (str(path),)) for note in converted.notes]
+    if reading.prints is not None and (wrong := other_size(sample, reading.size, _size(converted.mask))):
+        raise wrong
+    reading.mask = look_at_mask(converted.mask, len(classes), converted.notes)
+    if classes.binary:
+        reading.faults += suspicions(converted.mask, reading.mask, str(path))
+    check_tag(sample, converted.mask)
+
+
+def _convert(reading: Reading, classes: Classes, path: Path) -> MaskReading:
+    decoded = decode(path)
+    if reading.prints is not None and is_copy_of(decoded.image, reading.prints.thumbnail):
+        raise failure("mask-is-image", path, "is the photograph itself, not a mask", "put the drawn mask there")
+    return convert_mask(decoded, classes, path)
+
+
+def _size(mask: NDArray[np.uint8]) -> tuple[int, int]:
+    return mask.shape[0], mask.shape[1]
+
+
+def _keep(reading: Reading, error: FaultError) -> None:
+    assert error.fault is not None
+    reading.faults.append(error.fault)

@@ -1,0 +1,150 @@
+"""Images and masks at the working size, decoded and resized once and kept in memory where they fit."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from endotransfer.batch import IGNORE, Sample
+from endotransfer.data.folders.classes import Classes
+from endotransfer.data.read.checked_mask import read_checked_mask
+from endotransfer.data.read.read_image import read_image_and_notes
+
+Progress = Callable[[int, int], None]  # (done, total)
+Cache = bool | Literal["auto", "always", "never"]
+
+
+@dataclass(frozen=True)
+class DecodedPicture:
+    """One image at the working size, with its mask where masks are read at all."""
+
+    image: Tensor  # uint8 [3, H, W]
+    mask: Tensor | None = None  # uint8 [H, W], IGNORE where unlabelled
+
+
+class DecodedImages:
+    """The images of `samples` at `size` = (H, W), and with `masks=True` their masks.
+
+    With `masks=False` no mask file is ever opened: that is how target training masks stay unread.
+    `cache="auto"` keeps everything in memory where it takes at most `memory_share` of what is free.  Forked
+    loader processes share these tensors without a copy, and without the small /dev/shm of many containers.
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[Sample],
+        size: tuple[int, int],
+        classes: Classes,
+        *,
+        masks: bool,
+        cache: Cache = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
+        memory_share: float = 0.5,
+        keep_contradictions: bool = False,
+    ) -> None:
+        self.samples = tuple(samples)
+        self.size = size
+        self.classes = classes
+        self.masks = masks
+        self.keep_contradictions = keep_contradictions
+        self.notes: Counter[str] = Counter()  # what was converted while reading, and in how many files
+        fits = self.bytes <= memory_share * free_memory()
+        self.cached = fits if cache == "auto" else cache in (True, "always")
+        kept = len(self.samples) if self.cached else 0
+        self._images = torch.empty((kept, 3, *size), dtype=torch.uint8)
+        self._masks = torch.empty((kept if masks else 0, *size), dtype=torch.uint8)
+        # Which image shows which class, [N, K]: the index for sampling by class, made while masks are looked at.
+        self.present = np.zeros((len(self.samples) if masks else 0, len(classes)), bool)
+        self._on: dict[torch.device, tuple[Tensor, Tensor | None]] = {}
+        # Masks are looked at once even if they cannot be kept: faults and conversions show before training.
+        if self.cached or masks:
+            self._visit_all(threads or os.cpu_count() or 1, progress)
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    @property
+    def bytes(self) -> int:
+        """Memory that keeping everything takes."""
+        return len(self.samples) * self.size[0] * self.size[1] * (4 if self.masks else 3)
+
+    def __getitem__(self, index: int) -> DecodedPicture:
+        if self.cached:
+            return DecodedPicture(self._images[index], self._masks[index] if self.masks else None)
+        return self._decode(index)[0]
+
+    def on(self, device: torch.device) -> tuple[Tensor, Tensor | None]:
+        """All images [N, 3, H, W] and masks [N, H, W] as bytes on `device`, moved once; only where they are cached."""
+        assert self.cached
+        if device not in self._on:
+            self._on[device] = self._images.to(device), self._masks.to(device) if self.masks else None
+        return self._on[device]
+
+    def _visit_all(self, threads: int, progress: Progress | None) -> None:
+        with ThreadPoolExecutor(threads) as pool:  # decoding and resizing leave Python's lock
+            for done, notes in enumerate(pool.map(self._visit, range(len(self))), 1):
+                self.notes.update(notes)
+                if progress:
+                    progress(done, len(self))
+
+    def _visit(self, index: int) -> set[str]:
+        picture, notes = self._decode(index)
+        if self.cached:
+            self._images[index] = picture.image
+        if picture.mask is not None:
+            pixels = np.bincount(picture.mask.numpy().ravel(), minlength=IGNORE + 1)
+            self.present[index] = pixels[: len(self.classes)] > 0
+            if self.cached:
+                self._masks[index] = picture.mask
+        return notes
+
+    def _decode(self, index: int) -> tuple[DecodedPicture, set[str]]:
+        """The picture from disk, and one sentence for each thing that reading it had to change."""
+        sample = self.samples[index]
+        reading = read_image_and_notes(sample.image)
+        image = torch.from_numpy(resize_image(reading.pixels, self.size)).permute(2, 0, 1).contiguous()
+        if not self.masks:
+            return DecodedPicture(image), set(reading.notes)
+        height, width, _ = reading.pixels.shape
+        truth = read_checked_mask(sample, (height, width), self.classes, keep_contradictions=self.keep_contradictions)
+        resized = torch.from_numpy(resize_mask(truth.mask, self.size))
+        return DecodedPicture(image, resized), {*reading.notes, *truth.notes}
+
+
+def resize_image(pixels: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """uint8 [h, w, 3] -> [H, W, 3], bilinear, averaging where it shrinks."""
+    return _resize(pixels, size, Image.Resampling.BILINEAR)
+
+
+def resize_mask(mask: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """uint8 [h, w] -> [H, W]: the value at each new pixel's centre."""
+    return _resize(mask, size, Image.Resampling.NEAREST)
+
+
+def _resize(pixels: NDArray[np.uint8], size: tuple[int, int], how: Image.Resampling) -> NDArray[np.uint8]:
+    if pixels.shape[:2] == size:
+        return pixels
+    return np.array(Image.fromarray(pixels).resize(size[::-1], how))
+
+
+def free_memory(meminfo: Path = Path("/proc/meminfo"), limit: Path = Path("/sys/fs/cgroup/memory.max")) -> int:
+    """Bytes that can be taken without hurting: what the system calls available, or a container's limit."""
+    try:
+        lines = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
+        available = int(lines["MemAvailable"].split()[0]) * 1024
+    except (OSError, ValueError, KeyError):  # not Linux
+        available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    try:
+        return min(available, int(limit.read_text()))
+    except (OSError, ValueError):  # no container, or one without a limit ("max")
+        return available

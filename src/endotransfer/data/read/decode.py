@@ -1,0 +1,102 @@
+"""Opening one image file safely: limits from the header first, pixels afterwards, upright at the end."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from endotransfer.data.folders.faults import FaultError, failure
+from endotransfer.data.read import image_limits as guard
+
+# Above our own limit anyway; an error rather than a warning in case the library's limit is ever lowered.
+warnings.simplefilter("error", Image.DecompressionBombWarning)
+
+_ORIENTATION = 0x0112  # EXIF tag; 1 = upright, 5 to 8 swap height and width
+LOSSY = ("JPEG", "WEBP")  # formats whose values may not be what was written
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A decoded, upright picture in its own mode (no colour conversion yet)."""
+
+    image: Image.Image
+    format: str
+    rotated: bool
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file says about itself: size after rotation, format by content."""
+
+    height: int
+    width: int
+    format: str
+
+
+def decode(path: Path) -> Decoded:
+    """Decode the one picture in `path`."""
+    with _opened(path) as (image, orientation):
+        image.load()
+        upright = ImageOps.exif_transpose(image) if orientation != 1 else image
+        return Decoded(upright, image.format or "", orientation != 1)
+
+
+def read_header(path: Path) -> Header:
+    """Size and format of `path` without decoding its pixels."""
+    with _opened(path) as (image, orientation):
+        turned = orientation >= 5 and image.format != "TIFF"  # whose reader gives the upright size by itself
+        width, height = image.size[::-1] if turned else image.size
+        return Header(height, width, image.format or "")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Image.Image, int]]:
+    """The opened file, its header within limits, and its EXIF orientation (1 to 8)."""
+    _check_file(path)
+    try:
+        with Image.open(path, formats=guard.FORMATS) as image:
+            _check_limits(path, image)
+            yield image, _orientation(image)
+    except FaultError:
+        raise
+    except UnidentifiedImageError as reason:
+        what, fix = "is not a PNG, JPEG, BMP, TIFF or WebP image", "convert it to PNG, or remove it"
+        raise failure("not-an-image", path, what, fix) from reason
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as reason:
+        raise failure("too-large", path, "claims to be enormous", "remove it") from reason
+    except PermissionError as reason:
+        raise failure("no-permission", path, "may not be read", "change its rights") from reason
+    except Exception as reason:  # a damaged file makes decoders raise almost any type
+        what = "cannot be decoded (cut short or damaged)"
+        raise failure("damaged", path, what, "copy it again from where it came from, or remove it") from reason
+
+
+def _check_file(path: Path) -> None:
+    try:
+        size = path.stat().st_size
+        regular = path.is_file()  # a pipe or a device would block for ever
+    except (OSError, ValueError) as reason:
+        raise failure("no-file", path, "does not exist or may not be reached", "check the name") from reason
+    if not regular:
+        raise failure("not-a-file", path, "is not a file", "remove it, or name an image")
+    if size == 0:
+        raise failure("empty-file", path, "has zero bytes", "copy it again from where it came from, or remove it")
+
+
+def _check_limits(path: Path, image: Image.Image) -> None:
+    width, height = image.size
+    if wrong := guard.oversize(height, width):
+        raise failure("too-large", path, wrong, "scale it down, or remove it")
+    if wrong := guard.too_many_frames(getattr(image, "n_frames", 1)):
+        raise failure("several-frames", path, wrong, "save the wanted one as a single image")
+
+
+def _orientation(image: Image.Image) -> int:
+    # Asking a PNG that announces no EXIF would decode it whole; EXIF behind the pixels is not looked at.
+    if image.format == "PNG" and "exif" not in image.info:
+        return 1
+    value = image.getexif().get(_ORIENTATION, 1)
+    return value if value in range(1, 9) else 1

@@ -1,0 +1,125 @@
+"""From a trained model to results.json: the figures of its test images, and what they cost."""
+
+import datetime
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from endotransfer import __version__
+from endotransfer.config.class_lists import protocol_of
+from endotransfer.config.experiment import Experiment, FolderConfig
+from endotransfer.engine.evaluate import evaluate_samples
+from endotransfer.engine.experiment_data import ExperimentData, read_role
+from endotransfer.engine.model_folder import load_model, save_model
+from endotransfer.engine.run_folder import RunFolder
+from endotransfer.errors import CheckpointError, ConfigError, DataError
+from endotransfer.inference import geometry_of
+from endotransfer.io import write_atomically
+from endotransfer.methods import Method
+
+
+def evaluate(
+    run: Path | str,
+    folders: Sequence[Path | str],
+    *,
+    split: str | None = None,
+    out: Path | None = None,
+    device: str | None = None,
+    pranet: bool = False,
+    flips: bool = False,
+) -> dict[str, Any]:
+    """Measure the model of `run` on the images of `folders`: their split `test` where they have one, unless asked.
+
+    `pranet` adds the figures of the PraNet protocol under that key; `flips` averages over four mirror images, and the
+    results say so.
+    """
+    if out is not None and out.exists():
+        raise ConfigError(f"{out} exists already; choose another --out.")
+    where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    model = load_model(Path(run), where)
+    protocol = protocol_of(model.classes.names)
+    parts = [FolderConfig(path=Path(folder), split=split) for folder in folders]
+    domain = read_role(parts, "test", classes=protocol.name if protocol else None)
+    assert domain is not None
+    theirs, known = domain.classes.names, model.classes.names
+    if theirs != known and not (len(theirs) == len(known) == 2):  # polyp or lesion, two classes mean the same
+        raise DataError(
+            f"the data have the classes {list(theirs)} but the model knows {list(known)}; "
+            "evaluate it on data with its own classes."
+        )
+    lesions = model.info["tags"] or domain.classes.binary
+    scores, evidence = evaluate_samples(
+        model, domain.samples, domain.classes, model.geometry, where, lesions=lesions, pranet=pranet, flips=flips
+    )
+    results = head_of(model.info["method"], model.info.get("seed", 0), theirs) | scores.summary() | evidence
+    results |= {"flips": True} if flips else {}
+    if out is not None:
+        write_atomically(out, json.dumps(results, indent=2), ConfigError)
+    return results
+
+
+def finish(
+    run: RunFolder,
+    experiment: Experiment,
+    experiment_data: ExperimentData,
+    method: Method,
+    device: torch.device,
+    cost: dict[str, Any],
+    *,
+    writes: bool = True,
+) -> dict[str, Any]:
+    """Measure the last weights (the checkpoint that counts), then write scores, model and results.
+
+    All processes measure, each a part of the test images; the one that `writes` writes.
+    """
+    method.eval()
+    predictor, student = method.predictor(), method.segmenter
+
+    def predict(images: torch.Tensor) -> Any:
+        return predictor(images, domain=method.predict_as)
+
+    def predict_as_student(images: torch.Tensor) -> Any:
+        return student(images, domain=method.predict_as)
+
+    # Without autocast, as `evaluate` and `predict` will run the saved model.
+    scores, evidence = evaluate_samples(
+        predict, experiment_data.test, experiment_data.test_classes, geometry_of(experiment), device,
+        batch=experiment.evaluation.batch, dtype=next(predictor.parameters()).dtype,
+        student=predict_as_student if predictor is not student else None,
+        lesions=experiment_data.tags or experiment_data.classes.binary, pranet=experiment.evaluation.pranet, shared=True,
+    )  # fmt: skip
+    if not writes:
+        return {}
+    results = head_of(experiment.method, experiment.seed, experiment_data.classes.names)
+    results |= {"name": experiment.name, **scores.summary(experiment.evaluation.resamples), **evidence, "cost": cost}
+    results |= method.findings()
+    counts = {
+        "source with mask": len(experiment_data.masked),
+        "source with tag only": len(experiment_data.tagged),
+        "target (no mask read)": len(experiment_data.target),
+        "test": len(experiment_data.test),
+    }
+    save_model(
+        run.model, method, experiment_data.classes, experiment.data.shape, experiment.method, results, counts,
+        geometry_of(experiment),
+    )  # fmt: skip
+    write_atomically(run.path / "scores.json", json.dumps(scores.rows()), CheckpointError)
+    write_atomically(run.results, json.dumps(results, indent=2), CheckpointError)
+    return results
+
+
+def head_of(settings: dict[str, Any], seed: int, classes: Sequence[str]) -> dict[str, Any]:
+    """What a row of a table is about."""
+    variant = {"variant": settings["variant"]} if settings.get("variant") else {}
+    return {
+        "method": settings["name"],
+        "preset": settings.get("preset", "default"),
+        **variant,
+        "seed": seed,
+        "classes": list(classes),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "version": __version__,
+    }

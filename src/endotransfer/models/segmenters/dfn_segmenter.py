@@ -1,0 +1,95 @@
+"""DFN's network on the shared backbone at plain strides: a smooth network from deep to shallow, a border network back.
+
+Designed here: S1 on the last stage, and its refinement of the last logits, as in every system; DFN has neither.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from endotransfer.batch import SegOutput
+from endotransfer.config.experiment import ModelConfig
+from endotransfer.models.backbones.backbone import Backbone, backbone_of
+from endotransfer.models.backbones.on_backbone import OnBackbone
+from endotransfer.models.heads import Refinement, TagHead
+from endotransfer.models.segmenters.dfn_blocks import ChannelAttention, Head, RefinementBlock, resized
+
+LEVELS = 4  # stages 2 to 5 of a ResNet, at 1/4, 1/8, 1/16 and 1/32 of the image
+
+
+class SmoothNet(nn.Module):
+    """Four maps, shallow to deep -> logits of four levels, deep to shallow, and the features under the last of them.
+
+    It starts from the mean of the deepest map: what the whole image shows guides every level.
+    """
+
+    def __init__(self, stages: tuple[int, ...], channels: int, classes: int, norm: str) -> None:
+        super().__init__()
+        self.whole_image = nn.Sequential(
+            nn.AdaptiveAvgPool2d(1),
+            nn.Conv2d(stages[-1], channels, 1, bias=False),
+            nn.GroupNorm(1, channels),  # as in ASPP: one value a channel has no other statistics
+            nn.ReLU(inplace=True),
+        )
+        self.before = nn.ModuleList([RefinementBlock(stage, channels, norm) for stage in reversed(stages)])
+        self.attention = nn.ModuleList([ChannelAttention(channels) for _ in stages])
+        self.after = nn.ModuleList([RefinementBlock(channels, channels, norm) for _ in stages])
+        self.heads = nn.ModuleList([Head(channels, classes, norm) for _ in stages])
+
+    def forward(self, stages: list[Tensor]) -> tuple[list[Tensor], Tensor]:
+        deeper, logits = self.whole_image(stages[-1]), []
+        levels = zip(reversed(stages), self.before, self.attention, self.after, self.heads, strict=True)
+        for stage, before, attention, after, head in levels:
+            deeper = after(attention(before(stage), resized(deeper, stage)))
+            logits.append(head(deeper))
+        return logits, deeper
+
+
+class BorderNet(nn.Module):
+    """Four maps, shallow to deep -> logits of "here is a border" after each of them, [B, 4, H / 4, W / 4]."""
+
+    def __init__(self, stages: tuple[int, ...], channels: int, norm: str) -> None:
+        super().__init__()
+        self.before = nn.ModuleList([RefinementBlock(stage, channels, norm) for stage in stages])
+        self.after = nn.ModuleList([RefinementBlock(channels, channels, norm) for _ in stages])
+        self.heads = nn.ModuleList([Head(channels, 1, norm) for _ in stages])
+
+    def forward(self, stages: list[Tensor]) -> Tensor:
+        gathered, logits = None, []
+        for stage, before, after, head in zip(stages, self.before, self.after, self.heads, strict=True):
+            added = resized(before(stage), stages[0])
+            gathered = after(added if gathered is None else gathered + added)
+            logits.append(head(gathered))
+        return torch.cat(logits, dim=1)
+
+
+class DfnSegmenter(OnBackbone):
+    """Images [B, 3, H, W] -> SegOutput with logits [B, K, H / 4, W / 4] of the shallowest level.
+
+    aux: "level_0" to "level_2" [B, K, h, w], the deeper levels from the deepest on, and "borders" [B, 4, H / 4, W / 4].
+    """
+
+    def __init__(self, backbone: Backbone, channels: int, border_channels: int, norm: str, classes: int, tags: bool):
+        super().__init__(backbone)
+        stages = backbone.stages[-LEVELS:]
+        self.feature_channels = channels
+        self.smooth = SmoothNet(stages, channels, classes, norm)
+        self.border = BorderNet(stages, border_channels, norm)
+        self.tag_head = TagHead(backbone.channels) if tags else None
+        self.refinement = Refinement(classes) if tags else None
+
+    def forward(self, images: Tensor, domain: str = "source") -> SegOutput:
+        self.enter(domain)
+        stages = self.stages(images)[-LEVELS:]
+        (*deeper, logits), seen = self.smooth(stages)
+        aux = {f"level_{index}": level for index, level in enumerate(deeper)} | {"borders": self.border(stages)}
+        if self.tag_head is None or self.refinement is None:
+            return SegOutput(logits, None, seen, aux)
+        tag_logits = self.tag_head(stages[-1])
+        return SegOutput(self.refinement(logits, tag_logits), tag_logits, seen, aux)
+
+
+def build_dfn_segmenter(
+    model: ModelConfig, channels: int, border_channels: int, classes: int, tags: bool, *, trained: bool = False
+) -> DfnSegmenter:
+    backbone = backbone_of(model, plain=True, trained=trained)
+    return DfnSegmenter(backbone, channels, border_channels, model.norm, classes, tags)

@@ -1,0 +1,39 @@
+"""The network that is trained and that predicts: backbone, S1 (image tag), S2 (pixels), S2 refined by S1."""
+
+from torch import Tensor
+
+from endotransfer.batch import SegOutput
+from endotransfer.config.experiment import ModelConfig
+from endotransfer.models.backbones.backbone import Backbone, backbone_of
+from endotransfer.models.backbones.on_backbone import OnBackbone
+from endotransfer.models.heads import Refinement, TagHead
+from endotransfer.models.pixel_heads import pixel_head
+
+
+class Segmenter(OnBackbone):
+    """Images [B, 3, H, W] in [0, 1] -> SegOutput with logits [B, K, H / 8, W / 8]; any H and W from 32 up."""
+
+    def __init__(self, backbone: Backbone, model: ModelConfig, classes: int, tags: bool) -> None:
+        super().__init__(backbone)
+        self.aspp, self.pixel_classifier = pixel_head(model, backbone.channels, classes)
+        self.feature_channels = self.aspp.channels  # of SegOutput.features
+        self.tag_head = TagHead(backbone.channels) if tags else None
+        self.refinement = Refinement(classes) if tags else None
+
+    def forward(self, images: Tensor, domain: str = "source") -> SegOutput:
+        self.enter(domain)
+        return self.heads(self.stages(images)[-1])
+
+    def heads(self, features: Tensor) -> SegOutput:
+        """What S1 and S2 make of the backbone's last map [B, C, h, w]."""
+        seen = self.aspp(features)
+        logits = self.pixel_classifier(seen)
+        if self.tag_head is None or self.refinement is None:
+            return SegOutput(logits, None, seen)
+        tag_logits = self.tag_head(features)
+        return SegOutput(self.refinement(logits, tag_logits), tag_logits, seen)
+
+
+def build_segmenter(model: ModelConfig, classes: int, tags: bool, *, trained: bool = False) -> Segmenter:
+    """The segmenter that an experiment asks for; `trained` where a checkpoint is about to fill it."""
+    return Segmenter(backbone_of(model, trained=trained), model, classes, tags)

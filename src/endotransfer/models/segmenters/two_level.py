@@ -1,0 +1,36 @@
+"""A segmenter with a second pixel classifier, on the stage before the last, as LtA and ADVENT train it.
+
+Designed here: the second classifier has the form of the first (`model.head`), as in LtA, where both are the same
+module; S1 and its refinement stay with the first, because only the first predicts.
+"""
+
+from torch import Tensor
+
+from endotransfer.batch import SegOutput
+from endotransfer.config.experiment import ModelConfig
+from endotransfer.models.backbones.on_backbone import DomainAware
+from endotransfer.models.pixel_heads import pixel_head
+from endotransfer.models.segmenters.segmenter import Segmenter
+
+
+class TwoLevelSegmenter(DomainAware):
+    """Images [B, 3, H, W] -> what `segmenter` returns, and aux["logits"] [B, K, h, w] from its second-last stage."""
+
+    def __init__(self, segmenter: Segmenter, model: ModelConfig) -> None:
+        super().__init__()
+        self.segmenter = segmenter
+        self.feature_channels = segmenter.feature_channels
+        before_last = segmenter.backbone.stages[-2]
+        self.aux_aspp, self.aux_classifier = pixel_head(model, before_last, segmenter.pixel_classifier.out_channels)
+
+    @property
+    def notes(self) -> list[str]:
+        return self.segmenter.notes
+
+    def forward(self, images: Tensor, domain: str = "source") -> SegOutput:
+        """One pass through the backbone feeds both levels."""
+        self.enter(domain)
+        *_, before_last, last = self.segmenter.stages(images)
+        output = self.segmenter.heads(last)
+        output.aux["logits"] = self.aux_classifier(self.aux_aspp(before_last))
+        return output

@@ -1,0 +1,201 @@
+"""Predict files, folders, patterns and videos: masks, overlays, annotated videos and tables of figures.
+
+What cannot be read is reported, and the rest goes on.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from PIL import Image
+from rich.console import Console
+
+from endotransfer.data.read.read_image import read_image
+from endotransfer.errors import DataError
+from endotransfer.io import write_atomically
+from endotransfer.predict.coco_writer import CocoWriter
+from endotransfer.predict.inputs import Input, list_inputs
+from endotransfer.predict.load import load
+from endotransfer.predict.meter import Meter
+from endotransfer.predict.overlay import COLOURS, overlay
+from endotransfer.predict.pipeline import ahead
+from endotransfer.predict.prediction import ImagePredictor, Marks
+from endotransfer.predict.prediction_tables import DISCLAIMER, Figures
+from endotransfer.predict.shots import Marked, Shot, infer
+from endotransfer.predict.video import VideoReport, predict_video
+from endotransfer.predict.video_reader import VideoReader
+
+__all__ = ["COLOURS", "Masks", "list_images", "overlay", "predict_files"]
+
+Masks = Literal["png", "rle", "polygons", "none"]
+READERS = 4  # threads: decoding and compressing release the interpreter
+TOLD = 5  # faults of one video that are printed; all of them stand in predictions.json
+
+
+@dataclass(frozen=True)
+class Job:
+    """Where results go, and which of them are wanted."""
+
+    out: Path
+    predictor: ImagePredictor
+    batch: int
+    masks: Masks | None  # None: PNG for images, nothing for the frames of a video
+    overlays: bool
+    console: Console
+    figures: Figures
+    coco: CocoWriter | None
+
+    def keep_mask(self, shot: Shot, marks: Marks) -> None:
+        """The mask of one picture, in the form that was asked for."""
+        video = shot.frame is not None
+        file_name = f"{shot.name}/{shot.frame:06d}" if video else shot.name
+        if self.coco is not None:
+            self.coco.add(f"{file_name}.png" if video else shot.file, marks)
+        elif self.masks == "png" or (self.masks is None and not video):
+            binary = len(self.predictor.classes) == 2
+            path = self.out / "masks" / f"{file_name}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(marks.mask * np.uint8(255) if binary else marks.mask).save(path)
+
+    def keep(self, shot: Shot, marks: Marks | None) -> None:
+        """Figures and mask of one picture, or its fault."""
+        if marks is None:
+            self.figures.add_fault(shot)
+            return
+        self.figures.add(shot, marks)
+        self.keep_mask(shot, marks)
+
+
+def predict_files(
+    run: Path,
+    inputs: Iterable[Path],
+    out: Path,
+    console: Console | None = None,
+    *,
+    masks: Masks | None = None,
+    overlays: bool = True,
+    batch: int | None = None,
+    flips: bool = False,
+    precision: Literal["auto", "32", "bf16"] = "auto",
+    device: str | None = None,
+) -> Path:
+    """Write what is predicted for every image and video of `inputs` to `out`; returns the table's path."""
+    console = console or Console()
+    wanted = list_inputs(list(inputs))
+    if out.exists() and any(out.iterdir()):
+        raise DataError(f"{out} is not empty; choose another --out, nothing is overwritten.")
+    images, videos = [one for one in wanted if not one.video], [one for one in wanted if one.video]
+    # The other stages of a video need a core as well.
+    threads = max(1, (os.cpu_count() or 1) - 1) if videos else None
+    predictor = load(run, device, flips=flips, precision=precision, threads=threads)
+    out.mkdir(parents=True, exist_ok=True)
+    coco = CocoWriter(predictor.classes, masks) if masks in ("rle", "polygons") else None
+    with Figures(out, predictor.classes) as figures:
+        size = batch or default_batch(predictor)
+        job = Job(out, predictor, size, masks, overlays, console, figures, coco)
+        told = [_predict_images(job, images)] if images else []
+        told += [_predict_one_video(job, one) for one in videos]
+    if coco is not None:
+        content = json.dumps(coco.content(description=DISCLAIMER))
+        write_atomically(out / "masks.coco.json", content, DataError)
+    _conclude(job, told, len(images), len(videos))
+    return figures.csv
+
+
+def default_batch(predictor: ImagePredictor) -> int:
+    """A GPU wants many images at a time; a CPU does not care, and one at a time keeps a video's stages busy."""
+    device = getattr(predictor, "device", None)
+    return 16 if device is not None and device.type == "cuda" else 1
+
+
+def list_images(inputs: Sequence[Path]) -> dict[str, Path]:
+    """Images by the name of their outputs: files as they are, folders by their image files."""
+    return {one.name: one.file for one in list_inputs(inputs, videos=False)}
+
+
+def _predict_images(job: Job, images: Sequence[Input]) -> str:
+    done, before = 0, len(job.figures.faults)
+    with Meter(job.console, "predicting", len(images)) as meter:
+        marked = ahead(infer(ahead(_read_all(images)), job.predictor, job.batch))
+        for shot, marks in ahead(_draw_all(meter.watch(marked), job)):
+            job.keep(shot, marks)
+            done += marks is not None
+        rate = meter.rate
+    for fault in job.figures.faults[before:]:
+        job.console.print(f"not predicted: {fault['reason']}", markup=False, soft_wrap=True)
+    return f"{done} of {len(images)} images predicted ({rate:.1f} a second)"
+
+
+def _read_all(images: Sequence[Input]) -> Iterator[Shot]:
+    """In order, a few read at the same time; never more of them in memory than are being read."""
+    with ThreadPoolExecutor(READERS) as pool:
+        for start in range(0, len(images), READERS):
+            yield from pool.map(_read, images[start : start + READERS])
+
+
+def _read(image: Input) -> Shot:
+    shot = partial(Shot, image.name, str(image.file))
+    try:
+        return shot(read_image(image.file))
+    except DataError as reason:
+        return shot(None, str(reason))
+
+
+def _draw_all(marked: Iterable[Marked], job: Job) -> Iterator[Marked]:
+    if job.overlays:
+        (job.out / "overlays").mkdir(exist_ok=True)
+    for shot, marks in marked:
+        if job.overlays and shot.pixels is not None and marks is not None:
+            Image.fromarray(overlay(shot.pixels, marks.mask)).save(job.out / "overlays" / f"{shot.name}.png")
+        yield shot, marks
+
+
+def _predict_one_video(job: Job, video: Input) -> str:
+    before = len(job.figures.faults)
+    try:
+        with VideoReader(video.file, video.name) as reader, Meter(job.console, video.name, reader.expected) as meter:
+            (job.out / "videos").mkdir(exist_ok=True)
+            path = job.out / "videos" / f"{video.name}.mp4"
+            report = predict_video(
+                job.predictor, reader, path, batch=job.batch, look=job.keep, watch=meter.watch
+            )  # fmt: skip
+    except DataError as reason:
+        job.figures.add_fault(Shot(video.name, str(video.file), None, str(reason)))
+        return f"not predicted: {reason}"
+    if report.cut_short:
+        job.figures.add_fault(Shot(video.name, str(video.file), None, report.cut_short))
+    _tell_faults(job, before)
+    return _tell(video, report)
+
+
+def _tell_faults(job: Job, before: int) -> None:
+    """What became of nothing since there were `before` faults."""
+    faults = job.figures.faults[before:]
+    for fault in faults[:TOLD]:
+        job.console.print(f"not predicted: {fault['reason']}", markup=False, soft_wrap=True)
+    if len(faults) > TOLD:
+        more = f"not predicted: {len(faults) - TOLD} more of {faults[-1]['file']}; see {job.figures.json}"
+        job.console.print(more, markup=False, soft_wrap=True)
+
+
+def _tell(video: Input, report: VideoReport) -> str:
+    stages = ", ".join(f"{name} {1000 * busy / report.frames:.1f}" for name, busy in report.stages.items())
+    return (
+        f"{report.frames - report.unread} of {report.frames} frames of {video.file} predicted "
+        f"({report.rate:.1f} a second; milliseconds a frame: {stages})"
+    )
+
+
+def _conclude(job: Job, told: list[str], images: int, videos: int) -> None:
+    figures = job.figures
+    if not len(figures):
+        what = f"{images} images" if images else f"{videos} videos"
+        raise DataError(f"none of the {what} could be predicted; the first reason: {figures.faults[0]['reason']}")
+    for line in told:
+        job.console.print(f"{line}; see {figures.csv}", markup=False, soft_wrap=True)

@@ -1,0 +1,25 @@
+"""Equation 5: which pixels get which pseudo-label."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from endotransfer.batch import IGNORE
+from endotransfer.pseudo_labels.log_odds import log_odds
+
+
+def assign(logits: Tensor, thresholds: Tensor) -> Tensor:
+    """Logits [B, K, H, W] and log-odds thresholds [K] -> labels [B, H, W] uint8, IGNORE where no class passes.
+
+    Eq. 5: argmax_k p_k / exp(-lambda_k), kept where that ratio exceeds 1; equal ratios go to the lowest class.
+
+    Whether p_k exceeds t_k = exp(-lambda_k) is asked in log-odds, where the answer is exact even when both are 1.0 in
+    float32.  The ratio then only ranks the classes that passed: the largest exceeds 1 exactly if some class passes.
+    """
+    # PAPER: the condition of Eq. 5 drops the class index; it is read as that of the largest ratio.
+    # PAPER: Eqs. 3 and 4 add lambda times the L1 norm but describe it as a reward; Eq. 5 is its solution with a minus.
+    odds = log_odds(logits)
+    limits = thresholds.to(odds).view(1, -1, 1, 1)
+    log_ratio = logsigmoid(odds) - logsigmoid(limits)
+    best, label = torch.where(odds > limits, log_ratio, -torch.inf).max(1)
+    return torch.where(best > -torch.inf, label, IGNORE).to(torch.uint8)

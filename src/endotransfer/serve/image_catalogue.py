@@ -1,0 +1,83 @@
+"""The images that can be looked at: those of a folder, each under an id of ours.  No request ever becomes a path."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from endotransfer.batch import Sample
+from endotransfer.data.folders.classes import Classes
+from endotransfer.data.folders.domain import to_sample
+from endotransfer.data.folders.faults import FaultError
+from endotransfer.data.folders.folder import collect_folder
+from endotransfer.data.folders.listing import list_files
+from endotransfer.errors import DataError
+from endotransfer.serve.answers import refuse_unknown
+
+ORDERS = ("name", "doubt", "area", "disagreement")  # all but the first: the largest first
+Figures = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class CatalogueEntry:
+    """One image.  `name` is that of its file without the ending; an upload has none that we would repeat."""
+
+    id: str
+    name: str
+    sample: Sample
+    uploaded: bool = False
+
+
+class ImageCatalogue:
+    """The images of `folder`: of the native layout, or a plain folder of image files.  None: there is no folder."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.classes: Classes | None = None  # as the folder names them; None where it says nothing
+        self.entries: dict[str, CatalogueEntry] = {}
+        if folder is not None:
+            samples = self._native(folder) if (folder / "images").is_dir() else _plain(folder)
+            self.entries = {entry.id: entry for entry in map(_entry, samples)}
+
+    def find(self, image: str) -> CatalogueEntry:
+        if image not in self.entries:
+            raise refuse_unknown("image")
+        return self.entries[image]
+
+    def by_name(self) -> dict[str, CatalogueEntry]:
+        return {entry.name: entry for entry in self.entries.values()}
+
+    def _native(self, folder: Path) -> list[Sample]:
+        gathered = collect_folder(folder)
+        if not gathered.entries:
+            fault = gathered.faults[0]
+            raise FaultError(fault.sentence(), fault)
+        self.classes = gathered.classes
+        return [to_sample(entry, folder.resolve().name) for entry in gathered.entries]
+
+
+def in_order(entries: Iterable[CatalogueEntry], order: str, figures: Mapping[str, Figures]) -> list[CatalogueEntry]:
+    """By name, or by a figure with the largest first; an image without the figure comes last."""
+
+    def rank(entry: CatalogueEntry) -> tuple[float, str]:
+        value = None if order == "name" else figures.get(entry.id, {}).get(order)
+        return (0.0 if order == "name" else math.inf if value is None else -float(value), entry.name)
+
+    return sorted(entries, key=rank)
+
+
+def _plain(folder: Path) -> list[Sample]:
+    if not folder.is_dir():
+        raise DataError(f"there is no folder {folder}; give --images a folder of images.")
+    listing = list_files(folder, folder)
+    if not listing.files:
+        raise DataError(f"{folder} holds no image; give --images a folder of images.")
+    called = folder.resolve().name
+    return [Sample(f"{called}/{name}", path) for name, path in listing.files.items()]
+
+
+def _entry(sample: Sample) -> CatalogueEntry:
+    name = sample.key.rpartition("/")[2]
+    return CatalogueEntry(blake2b(name.encode(), digest_size=8).hexdigest(), name, sample)

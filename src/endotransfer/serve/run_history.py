@@ -1,0 +1,94 @@
+"""What a training run left behind, for the second tab: curves, and the pseudo-labels of a few images as they grew."""
+
+import csv
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from endotransfer.data.folders.listing import leads_outside
+from endotransfer.engine.kept_maps import FOLDER
+from endotransfer.engine.run_log import COLUMNS
+from endotransfer.serve.answers import refuse_unknown
+
+SHOWN = re.compile(r"loss/|term/|pass/(coverage|portion|labelled_|threshold_)")
+POINTS = 300  # of a curve; more than a screen can show
+RESULTS = ("name", "method", "preset", "seed", "date", "images", "miou", "iou_lesion")
+
+
+@dataclass
+class CurveSeries:
+    """One figure over the steps (of a pass: over the epochs)."""
+
+    steps: list[int] = field(default_factory=list)
+    epochs: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+    def thinned(self, most: int = POINTS) -> dict[str, Any]:
+        """At most `most` points, each the mean of its neighbours, at the last of them."""
+        width = math.ceil(len(self.values) / most) or 1
+        parts = [slice(start, min(start + width, len(self.values))) for start in range(0, len(self.values), width)]
+        return {
+            "steps": [self.steps[part.stop - 1] for part in parts],
+            "epochs": [self.epochs[part.stop - 1] for part in parts],
+            "values": [sum(self.values[part]) / (part.stop - part.start) for part in parts],
+        }
+
+
+def read_curves(run: Path) -> dict[str, dict[str, Any]]:
+    """Every loss, every term and what each target pass did, by name; empty where nothing was logged."""
+    found: dict[str, CurveSeries] = {}
+    try:
+        with (run / "metrics.csv").open(newline="", encoding="utf-8") as file:
+            rows = csv.reader(file)
+            if tuple(next(rows, ())) != COLUMNS:
+                return {}
+            for row in rows:
+                _take(found, row)
+    except (OSError, ValueError, csv.Error):
+        return {}
+    return {name: series.thinned() for name, series in found.items()}
+
+
+def _take(found: dict[str, CurveSeries], row: list[str]) -> None:
+    try:
+        step, epoch, name, value = int(row[0]), int(row[1]), row[3], float(row[4])
+    except (ValueError, IndexError):  # a line that was cut off
+        return
+    if SHOWN.match(name) and math.isfinite(value):
+        series = found.setdefault(name, CurveSeries())
+        series.steps.append(step)
+        series.epochs.append(epoch)
+        series.values.append(value)
+
+
+def read_results(run: Path) -> dict[str, Any]:
+    """The figures one looks for first; empty for a run that is not finished."""
+    try:
+        content = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return {name: content[name] for name in RESULTS if name in content} if isinstance(content, dict) else {}
+
+
+def kept_maps(run: Path) -> dict[str, dict[int, Path]]:
+    """The pseudo-labels in `propagation/`: image -> epoch -> file.  Links that leave the run are passed over."""
+    maps: dict[str, dict[int, Path]] = {}
+    for folder in sorted((run / FOLDER).glob("epoch-*")):
+        number = folder.name.removeprefix("epoch-")
+        if not number.isdecimal() or leads_outside(folder, run):
+            continue
+        for file in sorted(folder.rglob("*.png")):
+            if file.is_file() and not leads_outside(file, run):
+                maps.setdefault(str(file.relative_to(folder).with_suffix("")), {})[int(number)] = file
+    return maps
+
+
+def find_map(run: Path, image: int, epoch: int) -> Path:
+    """The map of the `image`-th of the kept images; both numbers are looked up, never made into a name."""
+    images = list(kept_maps(run).values())
+    if not 0 <= image < len(images) or epoch not in images[image]:
+        raise refuse_unknown("map")
+    return images[image][epoch]

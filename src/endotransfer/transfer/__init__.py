@@ -1,1 +1,0 @@
-"""The paper's three ideas as pure functions and small state: pseudo-labels, centroids, adversarial output."""

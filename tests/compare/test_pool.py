@@ -1,0 +1,73 @@
+"""Processes side by side: outcomes come back, a stop is passed on, a killed process is named."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from endotransfer.compare import pool
+from endotransfer.compare.run_cell import Outcome, Task
+from endotransfer.errors import DataError
+
+
+@pytest.fixture
+def stopping() -> Iterator[threading.Event]:
+    """The flag as a process of the pool holds it."""
+    event, before = threading.Event(), dict(pool._state)
+    pool._state["stopping"] = event
+    yield event
+    pool._state.update(before)
+
+
+@pytest.fixture
+def task(make_experiment: Any, tmp_path: Path) -> Task:
+    experiment = make_experiment("tagged", "source_only", data=tmp_path / "nowhere")
+    return Task(experiment, tmp_path / "run", tmp_path / "log")
+
+
+def test_an_outcome_comes_back_from_another_process(task: Task) -> None:
+    ((index, outcome),) = pool.run_side_by_side([task], jobs=1, threads=1)
+    assert index == 0 and outcome.error is not None and "nowhere" in outcome.error
+
+
+def test_a_stopped_process_takes_no_further_cell(
+    stopping: threading.Event, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "run_cell", lambda task: Outcome(1.0, {"miou": 1.0}))
+    assert pool._train(task).results == {"miou": 1.0}
+    stopping.set()
+    assert pool._train(task).stopped
+
+
+def test_a_signal_between_training_steps_leaves_the_cell_for_later(
+    stopping: threading.Event, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool._leave(signal.SIGTERM, None)  # idle: nothing to leave
+    monkeypatch.setattr(pool, "run_cell", lambda task: pool._leave(signal.SIGTERM, None))
+    assert pool._train(task).stopped
+    assert not pool._state["busy"]
+
+
+def test_a_killed_process_is_one_sentence_unless_it_was_asked_to_go() -> None:
+    broken: Future[Outcome] = Future()
+    broken.set_exception(BrokenProcessPool())
+    event = threading.Event()
+    with pytest.raises(DataError, match="fewer --jobs"):
+        pool._outcome_of(broken, event)
+    event.set()
+    assert pool._outcome_of(broken, event).stopped
+
+
+def test_the_second_signal_means_now() -> None:
+    event, waiting = threading.Event(), Future[Outcome]()
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), pool._stop_on_signals(event, [waiting]):
+        signal.raise_signal(signal.SIGTERM)
+        assert event.is_set() and waiting.cancelled()
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before

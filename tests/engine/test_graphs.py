@@ -1,0 +1,125 @@
+"""CUDA graphs change nothing but the speed."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lightning.fabric import Fabric
+from torch import Tensor, nn
+
+from endotransfer.config.experiment import ModelConfig
+from endotransfer.engine.graphs import OFTEN, use_graphs
+from endotransfer.engine.run import train
+from endotransfer.engine.trainer import Trainer
+from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
+
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
+def test_a_processor_and_batch_statistics_are_left_alone() -> None:
+    net = nn.Identity()
+    assert use_graphs(Fabric(accelerator="cpu", devices=1), net, "frozen") is None
+    assert "forward" not in vars(net)
+
+
+class Watched:
+    """Stands in for graphs: what a trainer does with them, in order."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def record(self) -> None:
+        self.said.append("record")
+
+    def new_step(self) -> None:
+        self.said.append("step")
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_graphs_are_recorded_after_the_first_steps_of_a_stage(
+    make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resumed: bool
+) -> None:
+    """A stage of 5 steps and one of 10; and from step 3 on, where too few are left of an epoch to show what it asks."""
+    experiment = make_experiment("tagged", "semantic_transfer", "robust", epochs=3, steps_per_epoch=5)
+    if resumed:
+        with monkeypatch.context() as leaving:
+            leaving.setattr(Trainer, "_save_if_due", stop_at(3, Trainer._save_if_due))
+            assert train(experiment, tmp_path / "run") is None
+    watched = Watched()
+    monkeypatch.setattr("endotransfer.engine.trainer.use_graphs", lambda *_: watched)
+    assert train(experiment, tmp_path / "run", resume=resumed) is not None
+    first, rest = ["record", *["step"] * OFTEN], ["record", *["step"] * (5 - OFTEN)]
+    warmup = ["record", "step", "step"] if resumed else first + rest
+    assert watched.said == [*warmup, *first, *rest, "record", *["step"] * 5]
+
+
+def stop_at(step: int, save: Callable[[Trainer], None]) -> Callable[[Trainer], None]:
+    def ask(self: Trainer) -> None:
+        self._asked_to_stop = self.step == step
+        save(self)
+
+    return ask
+
+
+def gradients(segmenter: Segmenter, images: Tensor) -> dict[str, Tensor]:
+    segmenter.zero_grad(set_to_none=True)
+    output = segmenter(images)
+    assert output.tag_logits is not None
+    (output.logits.square().mean() + output.features.abs().mean() + output.tag_logits.sum()).backward()
+    return {name: p.grad.clone() for name, p in segmenter.named_parameters() if p.grad is not None}
+
+
+@needs_cuda
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_gradients_are_those_of_plain_training(precision: str) -> None:
+    torch.backends.cudnn.allow_tf32 = False
+    model = ModelConfig(backbone="test_resnet", pretrained=False, norm="group", multi_grid=None, dropout=0.0)
+    fabric = Fabric(accelerator="gpu", devices=1, precision=precision)
+    segmenter = build_segmenter(model, 2, tags=True).to(fabric.device)
+    first, second = torch.rand(2, 4, 3, 64, 64, device=fabric.device)
+    with fabric.autocast():
+        plain = [gradients(segmenter, images) for images in (first, second)]
+    graphs = use_graphs(fabric, segmenter, "group")
+    assert graphs is not None
+    with fabric.autocast():
+        for _ in range(OFTEN):
+            gradients(segmenter, first)
+    graphs.record()
+    for images, expected in ((first, plain[0]), (second, plain[1]), (first, plain[0])):
+        graphs.new_step()
+        with fabric.autocast():
+            found = gradients(segmenter, images)
+        assert graphs.used
+        assert found.keys() == expected.keys()
+        for name, value in expected.items():
+            error = (found[name] - value).norm() / value.norm().clamp(min=1e-6)
+            assert error < (1e-4 if precision == "32-true" else 2e-2), (name, float(error))
+
+
+@needs_cuda
+def test_a_second_forward_in_a_step_does_not_overwrite_the_first() -> None:
+    model = ModelConfig(backbone="test_resnet", pretrained=False, norm="group", multi_grid=None, dropout=0.0)
+    fabric = Fabric(accelerator="gpu", devices=1)
+    segmenter = build_segmenter(model, 2, tags=False).to(fabric.device)
+    graphs = use_graphs(fabric, segmenter, "group")
+    assert graphs is not None
+    first, second = torch.rand(2, 4, 3, 64, 64, device=fabric.device)
+    for _ in range(OFTEN):
+        segmenter(first)
+    graphs.record()
+    graphs.new_step()
+    one = segmenter(first).logits
+    kept = one.detach().clone()
+    segmenter(second)
+    assert torch.equal(one, kept)
+
+
+@needs_cuda
+@pytest.mark.parametrize("preset", ["paper", "robust"])
+def test_a_run_with_graphs_ends_well(make_experiment: Any, tmp_path: Path, preset: str) -> None:
+    settings = {"accelerator": "cuda", "epochs": 4, "steps_per_epoch": 4, "workers": 2}
+    results = train(make_experiment("tagged", "semantic_transfer", preset, **settings), tmp_path / "run")
+    assert results is not None
+    assert results["miou"] >= 0

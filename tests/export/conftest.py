@@ -1,0 +1,27 @@
+"""Bundles of a tiny network, one for each world; exporting takes seconds, so it is done once."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from endotransfer.export import network
+from endotransfer.export.bundle import write_bundle
+from tests.model_folders import WORLDS, write_model
+
+
+@pytest.fixture(scope="session")
+def networks() -> dict[str, Any]:
+    """TaskInfo -> its network as ONNX; filled by `bundles`."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def bundles(tmp_path_factory: pytest.TempPathFactory, networks: dict[str, Any]) -> dict[str, tuple[Path, Path]]:
+    """TaskInfo -> (model folder, bundle)."""
+    root, plain = tmp_path_factory.mktemp("bundles"), network.export_network
+    for world in WORLDS:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(network, "export_network", lambda *given, w=world: networks.setdefault(w, plain(*given)))
+            write_bundle(write_model(root / f"{world}-model", world), root / world)
+    return {world: (root / f"{world}-model", root / world) for world in WORLDS}

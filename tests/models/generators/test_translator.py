@@ -1,0 +1,75 @@
+"""The image translator starts as a copier and stays an image; its critic scores patches and sees colour."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from endotransfer.models.generators.translator import DARKEST, PatchCritic, Translator
+
+
+@pytest.fixture
+def translator() -> Translator:
+    torch.manual_seed(0)
+    return Translator(width=4, blocks=2)
+
+
+@pytest.mark.parametrize("size", [(32, 32), (33, 47), (64, 34)])
+def test_an_image_of_any_size_comes_back_nearly_as_it_was(translator: Translator, size: tuple[int, int]) -> None:
+    images = torch.rand(2, 3, *size)
+    shown = translator(images)
+    assert shown.shape == images.shape
+    assert (shown - images).abs().max() < 0.03
+    assert not torch.equal(shown, images)
+
+
+def test_whatever_the_weights_the_result_is_an_image(translator: Translator) -> None:
+    nn.init.normal_(translator.last.weight, std=1.0)
+    images = torch.cat([torch.zeros(1, 3, 32, 32), torch.ones(1, 3, 32, 32), torch.rand(1, 3, 32, 32)])
+    shown = translator(images)
+    assert shown.isfinite().all() and shown.min() >= 0 and shown.max() <= 1
+
+
+def test_black_and_white_pixels_can_be_learned_from(translator: Translator) -> None:
+    images = torch.tensor([0.0, 1.0]).view(2, 1, 1, 1).expand(2, 3, 32, 32) + torch.zeros(2, 3, 32, 32)
+    shown = translator(images)
+    assert (shown - images).abs().max() < 2 * DARKEST
+    shown.sum().backward()
+    gradients = [parameter.grad for parameter in translator.parameters()]
+    assert all(gradient is not None and gradient.isfinite().all() for gradient in gradients)
+    assert translator.last.bias.grad.abs().min() > 0
+
+
+@pytest.mark.parametrize("network", [Translator(4, 1), PatchCritic(4)])
+def test_images_of_a_batch_do_not_mix(network: nn.Module, images: Tensor) -> None:
+    alone = torch.cat([network(image[None]) for image in images])
+    torch.testing.assert_close(network(images), alone)
+
+
+def test_bf16_gives_full_precision_images(translator: Translator, images: Tensor) -> None:
+    with torch.autocast("cpu", torch.bfloat16):
+        shown = translator(images)
+    assert shown.dtype == torch.float32
+    assert (shown - images).abs().max() < 0.05
+
+
+def test_the_translator_has_as_many_blocks_and_channels_as_asked() -> None:
+    translator = Translator(width=8, blocks=3)
+    assert len(translator.blocks) == 3
+    assert translator.back_to_half[0].in_channels == 32
+    assert not any(isinstance(module, nn.BatchNorm2d) for module in translator.modules())
+
+
+@pytest.mark.parametrize(("size", "cells"), [((32, 32), (2, 2)), ((64, 96), (6, 10)), ((33, 47), (2, 3))])
+def test_the_critic_scores_patches(size: tuple[int, int], cells: tuple[int, int]) -> None:
+    assert tuple(PatchCritic(4)(torch.rand(2, 3, *size)).shape) == (2, 1, *cells)
+
+
+def test_the_critic_sees_mean_colour() -> None:
+    """With instance norm behind its convolutions it could not."""
+    torch.manual_seed(0)
+    critic = PatchCritic(8)
+    reddish, greenish = (
+        torch.tensor(c).view(1, 3, 1, 1).expand(1, 3, 64, 64) for c in ([0.8, 0.3, 0.3], [0.3, 0.8, 0.3])
+    )
+    middle = (..., slice(2, -2), slice(2, -2))  # where no border is in sight
+    assert (critic(reddish) - critic(greenish))[middle].abs().max() > 1e-3

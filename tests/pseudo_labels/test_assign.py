@@ -1,0 +1,75 @@
+"""Equation 5 against 200-digit arithmetic."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from endotransfer.batch import IGNORE
+from endotransfer.pseudo_labels.assign import assign
+from endotransfer.pseudo_labels.thresholds import ThresholdState
+from tests import literal
+
+
+def assign_pixel(logits, thresholds):
+    return assign(torch.tensor(logits).view(1, -1, 1, 1), torch.tensor(thresholds)).item()
+
+
+@st.composite
+def pixels(draw):
+    classes = draw(st.integers(1, 5))
+    span = draw(st.sampled_from([3, 20, 200]))
+    logit = st.floats(-span, span, width=32)
+    threshold = st.floats(-span, span, width=32) | st.just(math.inf)
+    return [draw(st.lists(kind, min_size=classes, max_size=classes)) for kind in (logit, threshold)]
+
+
+@given(pixels())
+@settings(max_examples=600, deadline=None)
+def test_label_is_that_of_equation_5(pixel):
+    logits, thresholds = pixel
+    for p, threshold in zip(literal.precise_softmax(logits), thresholds, strict=True):
+        odds = literal.precise_log_odds(p)  # too near to the threshold float32 cannot tell, and neither answer is wrong
+        assume(odds == math.inf or threshold == math.inf or abs(odds - threshold) > 1e-3)
+    label, expected = assign_pixel(logits, thresholds), literal.equation_5(logits, thresholds)
+    if label != expected:
+        ratios = literal.ratios(logits, thresholds)
+        assert IGNORE not in (label, expected)
+        assert float((ratios[label] / ratios[expected]).ln()) == pytest.approx(0, abs=2e-4)
+
+
+def test_the_largest_ratio_wins_over_the_largest_probability():
+    assert assign_pixel([0.4, 0.3, -0.5], [3.0, -1.5, -1.0]) == 1
+
+
+def test_equal_ratios_go_to_the_lowest_class():
+    assert assign_pixel([1.0, 1.0, 0.0], [-2.0, -2.0, -2.0]) == 0
+
+
+def test_a_value_at_its_threshold_does_not_pass():
+    assert assign_pixel([2.0, 0.0], [2.0, 0.0]) == IGNORE
+    assert assign_pixel([2.0, 0.0], [1.9999999, 0.0]) == 0
+
+
+def test_saturated_predictions_are_told_apart():
+    assert assign_pixel([100.0, 0.0], [101.0, 0.0]) == IGNORE
+    assert assign_pixel([102.0, 0.0], [101.0, 0.0]) == 0
+
+
+def test_labels_are_bytes_and_leave_out_classes_without_threshold():
+    labels = assign(torch.randn(2, 3, 4, 5), torch.full((3,), math.inf))
+    assert labels.dtype == torch.uint8 and labels.shape == (2, 4, 5)
+    assert (labels == IGNORE).all()
+
+
+@pytest.mark.parametrize("margin", [0.0, 100.0])
+def test_with_two_classes_the_portion_of_each_is_labelled(margin):
+    logits = torch.randn(2, 2, 100, 100, generator=torch.Generator().manual_seed(0))
+    logits += margin * torch.nn.functional.one_hot(logits.argmax(1), 2).movedim(-1, 1)
+    state = ThresholdState(2)
+    state.update(logits)
+    labels = assign(logits, state.thresholds(0.35))
+    for k in range(2):
+        assert ((labels == k).sum() / state.totals[k]).item() == pytest.approx(0.35, abs=1e-3)
