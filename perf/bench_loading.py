@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from benchmarks.timing import emit
 
-from endotransfer.config.experiment import AugmentConfig
+from endotransfer.config import AugmentConfig
 from endotransfer.data.folders.domain import read_folder
 from endotransfer.data.phantom import write_phantom
 from endotransfer.data.pipeline.decoded_images import DecodedImages

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from benchmarks.timing import emit, median_seconds
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.phantom.generate import render
 from endotransfer.engine.model_folder import save_model

@@ -17,7 +17,7 @@ from benchmarks.timing import emit
 from torch import Tensor
 
 from endotransfer.batch import PassBatch, SegOutput
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.engine.map_store import MapStore
 from endotransfer.pseudo_labels.label_target_set import label_target_set
 from endotransfer.pseudo_labels.logit_cache import LogitCache, logit_bytes

@@ -16,7 +16,7 @@ from rich.console import Console
 from torch.nn.functional import cross_entropy
 
 from endotransfer.batch import Batch, PassBatch, SourceBatch, TargetBatch
-from endotransfer.config.experiment import ModelConfig, TrainingConfig
+from endotransfer.config import ModelConfig, TrainingConfig
 from endotransfer.engine.map_store import MapStore
 from endotransfer.engine.run import start_fabric
 from endotransfer.engine.run_folder import RunFolder

@@ -11,8 +11,7 @@ import torch
 from hypothesis import settings
 from safetensors.torch import save
 
-from endotransfer.config.experiment import Experiment
-from endotransfer.config.experiment_file import experiment_from
+from endotransfer.config import Experiment, experiment_from
 from endotransfer.data.phantom import write_phantom
 from endotransfer.errors import CheckpointError
 from endotransfer.io import write_atomically

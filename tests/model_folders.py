@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.data.folders.classes import Classes
 from endotransfer.engine.model_folder import save_model
 from endotransfer.methods import TaskInfo, method_config

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from endotransfer.config.experiment import Experiment
+from endotransfer.config import Experiment
 from endotransfer.engine.run import train
 
 HOSTILE = '<img src=x onerror="alert(1)"> & $\\frac{1}$'

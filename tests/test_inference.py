@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from endotransfer.batch import SegOutput
-from endotransfer.config.experiment_file import experiment_from
+from endotransfer.config import experiment_from
 from endotransfer.inference import InferenceGeometry, geometry_of, slide, starts
 
 

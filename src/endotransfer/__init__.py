@@ -10,8 +10,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Experiment": "endotransfer.config.experiment",
-    "read_experiment": "endotransfer.config.experiment_file",
+    "Experiment": "endotransfer.config",
+    "read_experiment": "endotransfer.config",
     "train": "endotransfer.engine.run",
     "evaluate": "endotransfer.engine.run",
     "load": "endotransfer.predict.load",

@@ -10,7 +10,7 @@ from pydantic import Field
 from torch import Tensor
 
 from endotransfer.batch import SegOutput
-from endotransfer.config.experiment import Experiment
+from endotransfer.config import Experiment
 
 Predict = Callable[[Tensor], SegOutput]  # images [B, 3, H, W] in [0, 1] -> output
 Side = Annotated[int, Field(ge=1)]

@@ -11,8 +11,7 @@ import yaml
 
 from endotransfer.compare import run_cell
 from endotransfer.compare.suite import Suite, read_suite
-from endotransfer.config.experiment import Experiment
-from endotransfer.config.experiment_file import as_yaml
+from endotransfer.config import Experiment, as_yaml
 from endotransfer.engine.measure_run import head_of
 from endotransfer.engine.run_folder import RunFolder, open_run
 from endotransfer.errors import TrainingDiverged

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from endotransfer.compare.suite import read_suite
-from endotransfer.config.experiment_file import read_experiment
+from endotransfer.config import read_experiment
 from endotransfer.errors import ConfigError
 from endotransfer.methods import method_config
 from endotransfer.recipes import FOLDER as RECIPES

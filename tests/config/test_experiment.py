@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from endotransfer.config.experiment import LARGEST_SEED, Experiment, ModelConfig
-from endotransfer.config.experiment_file import as_yaml, experiment_from, read_experiment
+from endotransfer.config import LARGEST_SEED, Experiment, ModelConfig, as_yaml, experiment_from, read_experiment
 from endotransfer.errors import ConfigError
 from endotransfer.methods import METHODS, Method, method_config
 from endotransfer.methods.base import Needs, check_needs

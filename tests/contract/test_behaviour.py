@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from endotransfer.batch import SourceBatch, TargetBatch
-from endotransfer.config.experiment_file import experiment_from
+from endotransfer.config import experiment_from
 from endotransfer.engine import run as engine
 from endotransfer.methods import METHODS
 from endotransfer.methods.base import TaskInfo

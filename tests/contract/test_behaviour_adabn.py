@@ -8,7 +8,7 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-from endotransfer.config.experiment import Experiment
+from endotransfer.config import Experiment
 from endotransfer.engine import run as engine
 from endotransfer.engine.checkpoint import load_latest
 from endotransfer.engine.experiment_data import load_data

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import IGNORE, LESION, NORMAL, Batch, PassBatch, SourceBatch
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.data.phantom import render
 from endotransfer.losses.label_distribution import label_distributions, sharpened_log_distribution
 from endotransfer.methods.base import TaskInfo

@@ -17,7 +17,7 @@ from torch.nn.functional import interpolate
 
 import endotransfer
 from endotransfer.batch import IGNORE, LESION, NORMAL, PassBatch, SegOutput
-from endotransfer.config.experiment_file import experiment_from
+from endotransfer.config import experiment_from
 from endotransfer.data.phantom import write_phantom
 from endotransfer.data.pipeline.decoded_images import DecodedImages
 from endotransfer.data.pipeline.streams import PassSet

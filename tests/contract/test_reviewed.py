@@ -11,7 +11,7 @@ from PIL import Image
 from rich.console import Console
 
 from endotransfer.batch import IGNORE
-from endotransfer.config.experiment import Experiment
+from endotransfer.config import Experiment
 from endotransfer.data.folders.drawn_sample import Plan, write_plan
 from endotransfer.data.folders.reviewed import Review, write_review
 from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from endotransfer.compare.runner import run_benchmark
 from endotransfer.compare.suite import Suite, read_suite
+from endotransfer.config import experiment_from
 from endotransfer.config.class_lists import CAMVID, CITYSCAPES, CITYSCAPES13, CITYSCAPES16
-from endotransfer.config.experiment_file import experiment_from
 from endotransfer.engine.run import evaluate, train
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.recipes import FOLDER as RECIPES

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from endotransfer.config.experiment import Experiment
-from endotransfer.config.experiment_file import as_yaml, read_experiment
+from endotransfer.config import Experiment, as_yaml, read_experiment
 from endotransfer.engine import run as engine
 from endotransfer.engine.checkpoint import list_steps, load_latest
 from endotransfer.methods import METHODS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from endotransfer.config.experiment_file import read_experiment
+from endotransfer.config import read_experiment
 from endotransfer.engine.run import train
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ import yaml
 from pydantic import BaseModel
 
 import endotransfer
+from endotransfer import config
 from endotransfer.cli.main import app
-from endotransfer.config import experiment as config
-from endotransfer.config.experiment_file import experiment_from
+from endotransfer.config import experiment_from
 from endotransfer.engine import run as engine
 from endotransfer.engine.run_log import COLUMNS
 from endotransfer.methods import METHODS, Method, method_config

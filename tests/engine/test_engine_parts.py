@@ -9,7 +9,7 @@ import torch
 from rich.console import Console
 from torch import nn
 
-from endotransfer.config.experiment import TrainingConfig
+from endotransfer.config import TrainingConfig
 from endotransfer.engine.gradients import clipped_norm
 from endotransfer.engine.map_store import MapStore
 from endotransfer.engine.plan import lay_out

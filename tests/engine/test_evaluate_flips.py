@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import endotransfer
 from endotransfer.batch import LESION, Sample, SegOutput
 from endotransfer.cli.main import app
-from endotransfer.config.experiment import FolderConfig
+from endotransfer.config import FolderConfig
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.read.read_image import read_image
 from endotransfer.engine.evaluate import evaluate_samples

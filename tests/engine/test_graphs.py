@@ -9,7 +9,7 @@ import torch
 from lightning.fabric import Fabric
 from torch import Tensor, nn
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.engine.graphs import OFTEN, use_graphs
 from endotransfer.engine.run import train
 from endotransfer.engine.trainer import Trainer

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 
 TINY: dict[str, Any] = {
     "backbone": "test_resnet",

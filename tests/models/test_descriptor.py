@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.models.descriptor import FrozenDescriptor
 from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
 

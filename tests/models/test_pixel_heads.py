@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.models.pixel_heads import DilatedClassifiers, NoBody, pixel_head
 from endotransfer.models.segmenters.segmenter import build_segmenter
 from endotransfer.models.segmenters.two_level import TwoLevelSegmenter

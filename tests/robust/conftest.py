@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from endotransfer.cli.main import main
-from endotransfer.config.experiment_file import as_yaml
+from endotransfer.config import as_yaml
 
 CONFIG, DATA, CHECKPOINT, DIVERGED = 2, 3, 4, 5
 

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from endotransfer.cli import demo_run as demo
-from endotransfer.config.experiment import Experiment, ModelConfig
+from endotransfer.config import Experiment, ModelConfig
 from endotransfer.data.phantom import draw_once as once
 from endotransfer.engine.model_folder import load_model, save_model
 from endotransfer.engine.run import train

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from endotransfer.config.experiment_file import read_experiment
+from endotransfer.config import read_experiment
 from endotransfer.engine.run import train
 
 PATIENCE = 240  # seconds; a busy machine takes long to import torch

@@ -9,8 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from endotransfer.config.experiment import Experiment
-from endotransfer.config.experiment_file import experiment_from
+from endotransfer.config import Experiment, experiment_from
 from endotransfer.data.phantom.draw_once import draw_once, unfinished_phantom
 from endotransfer.engine.run import train
 from endotransfer.engine.run_folder import RunFolder

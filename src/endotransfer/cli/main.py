@@ -79,7 +79,7 @@ def train(
     force: Force = False,
 ) -> None:
     """Train a method, evaluate it on the test images and write a run folder."""
-    from endotransfer.config.experiment_file import read_experiment
+    from endotransfer.config import read_experiment
     from endotransfer.engine.run import train as run
     from endotransfer.report.tables import print_results
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from endotransfer.compare.suite import Suite
 from endotransfer.compare.system_row import SystemRow
-from endotransfer.config.experiment import Experiment
+from endotransfer.config import Experiment
 from endotransfer.engine.resuming import MAY_CHANGE, leaves
 from endotransfer.methods import method_config
 

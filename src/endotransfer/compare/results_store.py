@@ -11,7 +11,7 @@ from endotransfer.compare.cells import Cell, Figures, digest_of
 from endotransfer.compare.image_counts import ImageCounts, counts_of_run, read_counts
 from endotransfer.compare.seed_summary import summarise
 from endotransfer.compare.suite import Suite
-from endotransfer.config.experiment_file import read_experiment
+from endotransfer.config import read_experiment
 from endotransfer.data.phantom.draw_once import drawn_with
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import CheckpointError, ConfigError, DataError

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from endotransfer.config.experiment import Experiment
+from endotransfer.config import Experiment
 from endotransfer.engine.resuming import check_same_experiment
 from endotransfer.engine.run import train
 from endotransfer.engine.run_folder import RunFolder

@@ -8,8 +8,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PrivateAttr, ValidationError, field_validator
 
 from endotransfer.compare.system_row import SystemRow, row_of
-from endotransfer.config.experiment import LARGEST_SEED, Experiment, Strict
-from endotransfer.config.experiment_file import experiment_from, explain, overridden, read_mapping, resolve_paths
+from endotransfer.config import (
+    LARGEST_SEED,
+    Experiment,
+    Strict,
+    experiment_from,
+    explain,
+    overridden,
+    read_mapping,
+    rename_keys,
+    resolve_paths,
+)
 from endotransfer.errors import ConfigError
 from endotransfer.methods import method_config
 from endotransfer.methods.base import check_needs
@@ -130,7 +139,7 @@ def read_mapping_with_phantom(path: Path, overrides: list[str] | None = None) ->
 def suite_from(raw: dict[str, Any], folder: Path, where: str = "suite") -> Suite:
     """Validate a mapping with all its rows, so that the last row's mistake shows before the first is trained."""
     try:
-        suite = Suite.model_validate(raw)
+        suite = Suite.model_validate(rename_keys(raw, where))
     except ValidationError as reason:
         raise ConfigError(f"{where}: {'; '.join(explain(reason, Suite))}") from None
     suite._folder = folder

@@ -1,16 +1,18 @@
-"""Reading an experiment file: overrides, relative paths, and faults in plain words with the nearest right key."""
+"""Reading an experiment file: overrides and relative paths."""
 
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from endotransfer.config.experiment import Experiment, FolderConfig
+from endotransfer.config.aliases import current_key, rename_keys
+from endotransfer.config.data_config import FolderConfig
+from endotransfer.config.experiment import Experiment
+from endotransfer.config.strict import RawConfig
+from endotransfer.config.validation_errors import explain
 from endotransfer.errors import ConfigError
 from endotransfer.recipes import locate
-from endotransfer.registry import nearest
 
 # The reader raises its own error, ValueError for a date such as 2020-13-01, and RecursionError for `[[[[...`.
 BAD_YAML = (yaml.YAMLError, ValueError, RecursionError)
@@ -25,8 +27,8 @@ def read_experiment(path: Path | str, overrides: list[str] | None = None) -> Exp
     return resolve_paths(experiment_from(overridden(read_mapping(file), overrides), str(path)), folder)
 
 
-def read_mapping(path: Path) -> dict[str, Any]:
-    """What a YAML file holds, which must be a mapping."""
+def read_mapping(path: Path) -> RawConfig:
+    """What a YAML file holds, which must be a mapping; settings that were renamed have their new names."""
     try:
         raw = yaml.safe_load(path.read_text())
     except FileNotFoundError:
@@ -37,10 +39,10 @@ def read_mapping(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} is not valid YAML ({_one_line(reason)}); mend that line.") from None
     if not isinstance(raw, dict):
         raise ConfigError(f"{path} holds no experiment: it should be a mapping with at least `data:`.")
-    return raw
+    return rename_keys(raw, str(path))
 
 
-def overridden(raw: dict[str, Any], overrides: list[str] | None) -> dict[str, Any]:
+def overridden(raw: RawConfig, overrides: list[str] | None) -> RawConfig:
     """A copy of `raw` with each `a.b=c` of `overrides` carried out."""
     changed = deepcopy(raw)
     for override in overrides or []:
@@ -48,14 +50,14 @@ def overridden(raw: dict[str, Any], overrides: list[str] | None) -> dict[str, An
     return changed
 
 
-def experiment_from(raw: dict[str, Any], where: str = "experiment") -> Experiment:
+def experiment_from(raw: RawConfig, where: str = "experiment") -> Experiment:
     """Validate a mapping; every fault of it in one message of one line each."""
     if "systems" in raw:  # a suite: its single experiment is what remains
         if raw.get("phantom") is not None and "source" not in (raw.get("data") or {}):
             raise ConfigError(f"{where} names no folders: `benchmark` and `sweep` draw a phantom; set data.source.")
         raw = {key: value for key, value in raw.items() if key not in SUITE_KEYS}
     try:
-        return Experiment.model_validate(raw)
+        return Experiment.model_validate(rename_keys(raw, where))
     except ValidationError as reason:
         raise ConfigError(f"{where}: {'; '.join(explain(reason, Experiment))}") from None
 
@@ -81,45 +83,12 @@ def as_yaml(experiment: Experiment) -> str:
     return yaml.safe_dump(experiment.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
 
 
-def explain(reason: ValidationError, root: type[BaseModel]) -> list[str]:
-    """Pydantic's faults in plain words; an unknown key is answered with the nearest known one."""
-    return [_explain_one(fault, root) for fault in reason.errors()]
-
-
-def _explain_one(fault: Any, root: type[BaseModel]) -> str:
-    place = ".".join(str(part) for part in fault["loc"])
-    if fault["type"] == "extra_forbidden":
-        return f"unknown key '{place}'; {nearest(str(fault['loc'][-1]), _known_keys(root, fault['loc'][:-1]))}"
-    if fault["type"] == "missing":
-        return f"'{place}' is missing; add it."
-    message = fault["msg"].removeprefix("Value error, ")
-    return f"'{place}' is {fault['input']!r}: {message[0].lower()}{message[1:]}." if place else f"{message}."
-
-
-def _known_keys(root: type[BaseModel], place: tuple[Any, ...]) -> list[str]:
-    """The keys that are allowed at `place`, found by walking the types."""
-    model: type[BaseModel] = root
-    for part in place:
-        if isinstance(part, int) or part not in model.model_fields:
-            continue
-        model = _model_within(model.model_fields[part].annotation) or model
-    return list(model.model_fields)
-
-
-def _model_within(annotation: Any) -> type[BaseModel] | None:
-    """The section type inside an annotation such as `tuple[FolderConfig, ...] | None`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    inner = (_model_within(part) for part in getattr(annotation, "__args__", ()))
-    return next((model for model in inner if model), None)
-
-
-def _override(raw: dict[str, Any], override: str) -> None:
+def _override(raw: RawConfig, override: str) -> None:
     """Apply `a.b=c` to a nested mapping; the value is read as YAML, so numbers, lists and `null` work."""
     key, equals, value = override.partition("=")
     if not equals or not key:
         raise ConfigError(f"--set {override} is not of the form a.b=c; write for example --set training.lr=0.001.")
-    *sections, last = key.split(".")
+    *sections, last = current_key(key).split(".")
     here = raw
     for section in sections:
         inner = here.setdefault(section, {})

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from endotransfer.batch import UNKNOWN_TAG, Sample
-from endotransfer.config.experiment import DataConfig, FolderConfig
+from endotransfer.config import DataConfig, FolderConfig
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.folders.domain import Domain, FolderPart, distinct_names, read_domain
 from endotransfer.data.folders.reviewed_targets import reviewed_samples

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from endotransfer import __version__
+from endotransfer.config import Experiment, FolderConfig
 from endotransfer.config.class_lists import protocol_of
-from endotransfer.config.experiment import Experiment, FolderConfig
 from endotransfer.engine.evaluate import evaluate_samples
 from endotransfer.engine.experiment_data import ExperimentData, read_role
 from endotransfer.engine.model_folder import load_model, save_model

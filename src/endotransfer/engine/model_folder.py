@@ -13,8 +13,7 @@ from safetensors.torch import load_file, save
 from torch import nn
 
 from endotransfer.batch import IGNORE, SegOutput
-from endotransfer.config.experiment import LARGEST_SEED, ModelConfig
-from endotransfer.config.experiment_file import explain
+from endotransfer.config import LARGEST_SEED, ModelConfig, explain
 from endotransfer.data.folders.classes import Classes
 from endotransfer.engine.checkpoint import load_weights_into
 from endotransfer.engine.model_card import model_card

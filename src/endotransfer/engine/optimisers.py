@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from endotransfer.config.experiment import TrainingConfig
+from endotransfer.config import TrainingConfig
 from endotransfer.methods.base import Method
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from endotransfer.config.experiment import Experiment
+from endotransfer.config import Experiment
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import CheckpointError, ConfigError
 

@@ -12,8 +12,7 @@ import torch
 from lightning.fabric import Fabric
 from rich.console import Console
 
-from endotransfer.config.experiment import Experiment, TrainingConfig
-from endotransfer.config.experiment_file import as_yaml
+from endotransfer.config import Experiment, TrainingConfig, as_yaml
 from endotransfer.data.pipeline.decode_cache import notes_on_masks
 from endotransfer.engine.checkpoint import list_steps, load_latest
 from endotransfer.engine.experiment_data import ExperimentData, load_data

@@ -2,7 +2,7 @@
 
 import math
 
-from endotransfer.config.experiment import TrainingConfig
+from endotransfer.config import TrainingConfig
 
 
 def lr_factor(training: TrainingConfig, step: int, steps: int) -> float:

@@ -10,7 +10,7 @@ import torch
 from lightning.fabric import Fabric
 from rich.console import Console
 
-from endotransfer.config.experiment import TrainingConfig
+from endotransfer.config import TrainingConfig
 from endotransfer.data.pipeline.decoded_images import DecodedImages
 from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
 from endotransfer.data.pipeline.device_pass_set import DevicePassSet

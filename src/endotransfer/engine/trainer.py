@@ -13,7 +13,7 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from endotransfer.batch import Batch
-from endotransfer.config.experiment import TrainingConfig
+from endotransfer.config import TrainingConfig
 from endotransfer.data.pipeline.decoded_images import DecodedImages
 from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
 from endotransfer.data.pipeline.device_pass_set import DevicePassSet

@@ -9,7 +9,7 @@ import torch
 from rich.console import Console
 
 from endotransfer.batch import Sample
-from endotransfer.config.experiment import Experiment
+from endotransfer.config import Experiment
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.folders.reviewed_targets import as_indices
 from endotransfer.data.pipeline.decode_cache import decoded_images

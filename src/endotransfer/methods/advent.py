@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
-from endotransfer.config.experiment import Strict
+from endotransfer.config import Strict
 from endotransfer.losses.entropy import mean_entropy, self_information
 from endotransfer.methods.base import Memo
 from endotransfer.methods.lta import Levels, Lta, LtaConfig

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch
-from endotransfer.config.experiment import ModelConfig, Strict
-from endotransfer.config.experiment_file import explain
+from endotransfer.config import ModelConfig, Strict, explain
 from endotransfer.errors import ConfigError
 from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
 from endotransfer.pseudo_labels.label_target_set import TargetSet

@@ -16,7 +16,7 @@ from pydantic import Field
 from torch import Tensor
 
 from endotransfer.batch import Batch, SegOutput, TargetBatch
-from endotransfer.config.experiment import Strict
+from endotransfer.config import Strict
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.methods.base import Memo, Method, Stage
 from endotransfer.methods.terms import pixel_tag_term, source_terms, target_tag_term

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from endotransfer.batch import LESION, Batch, SegOutput, SourceBatch
-from endotransfer.config.experiment import Strict
+from endotransfer.config import Strict
 from endotransfer.errors import ConfigError
 from endotransfer.losses.cross_entropy import classification, segmentation
 from endotransfer.losses.weak_lesion import area_loss, lesion_fractions, log_generalised_mean, mil_loss

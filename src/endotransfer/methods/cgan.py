@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
-from endotransfer.config.experiment import Strict
+from endotransfer.config import Strict
 from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.methods.base import Memo, Method, split_output
 from endotransfer.methods.terms import source_terms, target_tag_term

@@ -21,7 +21,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from endotransfer.batch import Batch, TargetBatch
-from endotransfer.config.experiment import Strict
+from endotransfer.config import Strict
 from endotransfer.distributed import sum_over_processes
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.distribution_regression import DistributionRegression

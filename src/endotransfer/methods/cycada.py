@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch
-from endotransfer.config.experiment import Strict
+from endotransfer.config import Strict
 from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.losses.cycle_consistency import cycle_loss, image_critic_loss, realism_loss
 from endotransfer.methods.base import Memo, Method, Stage

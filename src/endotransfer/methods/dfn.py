@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch
-from endotransfer.config.experiment import Strict
+from endotransfer.config import Strict
 from endotransfer.losses.borders import border_targets
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.focal import focal_loss

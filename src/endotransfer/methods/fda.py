@@ -17,7 +17,7 @@ from pydantic import Field
 from torch import Tensor
 
 from endotransfer.batch import Batch, SourceBatch, TargetBatch
-from endotransfer.config.experiment import Strict
+from endotransfer.config import Strict
 from endotransfer.data.pipeline.fourier_swap import partners, swap_low_frequencies
 from endotransfer.distributed import global_mean
 from endotransfer.losses.entropy import self_information

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SourceBatch
-from endotransfer.config.experiment import Strict
+from endotransfer.config import Strict
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.provenance import Provenance, absolute_error, taken_for
 from endotransfer.methods.base import Memo, Method

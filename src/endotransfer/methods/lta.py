@@ -18,7 +18,7 @@ from torch.nn.functional import interpolate
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SegOutput
-from endotransfer.config.experiment import Strict
+from endotransfer.config import Strict
 from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.methods.base import Memo, Method, TaskInfo

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch, at_least_float32
-from endotransfer.config.experiment import Strict
+from endotransfer.config import Strict
 from endotransfer.losses.domain_confusion import (
     Pair,
     cell_shares,

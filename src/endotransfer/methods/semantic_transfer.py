@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
-from endotransfer.config.experiment import Strict
+from endotransfer.config import Strict
 from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.losses.centroids import Centroids, alignment, class_sums, labels_at
 from endotransfer.losses.cross_entropy import segmentation, segmentation_by_tag

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import NORMAL, Batch
-from endotransfer.config.experiment import Strict
+from endotransfer.config import Strict
 from endotransfer.losses import size_constraint as sizes
 from endotransfer.losses.domain_confusion import confusion_loss, domain_loss, ramp, scores_of
 from endotransfer.methods.base import Memo, Method, SourceSet, TaskInfo

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, normalize
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.models.backbones.backbone import shallow_backbone
 from endotransfer.models.backbones.on_backbone import OnBackbone
 

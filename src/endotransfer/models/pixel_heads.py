@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.models.heads import ASPP
 
 

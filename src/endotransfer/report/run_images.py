@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from endotransfer.batch import Sample
-from endotransfer.config.experiment import DataConfig, FolderConfig
+from endotransfer.config import DataConfig, FolderConfig
 from endotransfer.data.layouts import is_data_folder
 from endotransfer.data.read.read_image import read_image
 from endotransfer.engine.experiment_data import ExperimentData, load_data

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from endotransfer.config.experiment import Experiment
-from endotransfer.config.experiment_file import read_experiment
+from endotransfer.config import Experiment, read_experiment
 from endotransfer.errors import DataError, EndotransferError
 from endotransfer.report.benchmark_rows import BenchmarkTable, label_of, read_table
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from endotransfer.batch import IGNORE
-from endotransfer.config.experiment import SuperpixelConfig
+from endotransfer.config import SuperpixelConfig
 from endotransfer.data.pipeline import superpixels as module
 from endotransfer.data.pipeline.superpixels import (
     SuperpixelCache,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from endotransfer.batch import IGNORE
-from endotransfer.config.experiment import AugmentConfig
+from endotransfer.config import AugmentConfig
 from endotransfer.data.pipeline.transforms import REGIONS, Augment, Window, _warp_map
 
 HEIGHT, WIDTH = 40, 56

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.models.backbones.backbone import PLAIN_STRIDE, Backbone, build_backbone, shallow_backbone
 from endotransfer.models.backbones.normalisation import FrozenBatchNorm

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.errors import ConfigError
 from endotransfer.models.backbones.stem import from_low_level, low_level, low_level_channels
 from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.models.segmenters.cdws_segmenter import SHARES, CdwsSegmenter, build_cdws_segmenter, mixture
 
 Tiny = Callable[..., ModelConfig]

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.models.segmenters.dfn_blocks import ChannelAttention, Head, RefinementBlock
 from endotransfer.models.segmenters.dfn_segmenter import DfnSegmenter, build_dfn_segmenter
 

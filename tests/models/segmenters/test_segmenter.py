@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.errors import ConfigError
 from endotransfer.models.backbones.normalisation import DOMAINS
 from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.models.segmenters.segmenter import build_segmenter
 from endotransfer.models.segmenters.two_level import TwoLevelSegmenter
 

@@ -8,7 +8,7 @@ import timm
 import torch
 from torch import Tensor, nn
 
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.models.backbones.dilatable import (
     OUTPUT_STRIDE,

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from endotransfer.batch import SegOutput
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.models.backbones.backbone import Backbone, backbone_of
 from endotransfer.models.backbones.on_backbone import OnBackbone
 from endotransfer.models.heads import Refinement, TagHead

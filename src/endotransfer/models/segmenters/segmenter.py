@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from endotransfer.batch import SegOutput
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.models.backbones.backbone import Backbone, backbone_of
 from endotransfer.models.backbones.on_backbone import OnBackbone
 from endotransfer.models.heads import Refinement, TagHead

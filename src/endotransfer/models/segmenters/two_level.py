@@ -7,7 +7,7 @@ module; S1 and its refinement stay with the first, because only the first predic
 from torch import Tensor
 
 from endotransfer.batch import SegOutput
-from endotransfer.config.experiment import ModelConfig
+from endotransfer.config import ModelConfig
 from endotransfer.models.backbones.on_backbone import DomainAware
 from endotransfer.models.pixel_heads import pixel_head
 from endotransfer.models.segmenters.segmenter import Segmenter
