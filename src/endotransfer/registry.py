@@ -5,6 +5,9 @@ from difflib import get_close_matches
 from typing import Generic, TypeVar
 
 from endotransfer.errors import ConfigError
+from endotransfer.plugins import import_modules, load_plugins, origin_of
+
+__all__ = ["Registry", "import_modules", "load_plugins", "nearest", "origin_of"]
 
 T = TypeVar("T")
 
@@ -17,10 +20,14 @@ def nearest(name: str, known: list[str]) -> str:
 
 
 class Registry(Generic[T]):
-    """An ordered mapping from names to things of one kind (`kind` is used in messages: 'method', 'importer')."""
+    """An ordered mapping from names to things of one kind (`kind` is used in messages: 'method', 'importer').
 
-    def __init__(self, kind: str) -> None:
+    `group`: the entry points that add more of them; they are loaded when the registry is first asked for anything.
+    """
+
+    def __init__(self, kind: str, group: str | None = None) -> None:
         self.kind = kind
+        self.group = group
         self._things: dict[str, T] = {}
 
     def add(self, name: str, thing: T) -> T:
@@ -30,15 +37,21 @@ class Registry(Generic[T]):
         return thing
 
     def get(self, name: str) -> T:
-        if not isinstance(name, str) or name not in self._things:  # a YAML list is no name, nor can it be looked up
-            raise ConfigError(f"there is no {self.kind} called '{name}'; {nearest(str(name), list(self._things))}")
-        return self._things[name]
+        known = self._all()
+        if not isinstance(name, str) or name not in known:  # a YAML list is no name, nor can it be looked up
+            raise ConfigError(f"there is no {self.kind} called '{name}'; {nearest(str(name), list(known))}")
+        return known[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._things
+        return name in self._all()
 
     def names(self) -> list[str]:
-        return sorted(self._things)
+        return sorted(self._all())
 
     def items(self) -> Iterator[tuple[str, T]]:
-        return iter(sorted(self._things.items()))
+        return iter(sorted(self._all().items()))
+
+    def _all(self) -> dict[str, T]:
+        if self.group is not None:
+            load_plugins(self.group)
+        return self._things

@@ -20,7 +20,7 @@ from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
 from endotransfer.pseudo_labels.label_target_set import TargetSet
 from endotransfer.registry import Registry
 
-METHODS: Registry[type["Method"]] = Registry("method")
+METHODS: Registry[type["Method"]] = Registry("method", "endotransfer.methods")
 
 
 @dataclass(frozen=True)

@@ -66,3 +66,22 @@ def test_the_list_agrees_with_what_timm_builds(family: str) -> None:
     names = timm.list_models(module=family)
     asked = [name for index, name in enumerate(names) if index % 6 == 0 or name not in listed]
     assert [name for name in asked if dilates(name) != (name in listed)] == []
+
+
+def test_a_backbone_from_outside_is_listed_and_built() -> None:
+    from timm.models import register_model
+
+    from endotransfer.models.backbones.backbone import build_backbone
+
+    def outside_resnet(pretrained: bool = False, **settings: object) -> object:
+        return timm.create_model("test_resnet", pretrained=pretrained, **settings)
+
+    register_model(outside_resnet)
+    list_backbones.cache_clear()
+    try:
+        assert "outside_resnet" in list_backbones()
+        assert build_backbone("outside_resnet", pretrained=False, norm="group").channels
+    finally:
+        list_backbones.cache_clear()
+        for names in (timm.models._registry._model_entrypoints, timm.models._registry._model_to_module):
+            names.pop("outside_resnet", None)

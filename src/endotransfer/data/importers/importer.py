@@ -40,7 +40,7 @@ class Importer:
                 raise ConfigError(f"importer '{self.name}' has no option '{option}'; {hint}")
 
 
-IMPORTERS: Registry[Importer] = Registry("importer")
+IMPORTERS: Registry[Importer] = Registry("importer", "endotransfer.importers")
 
 
 def importer(name: str, *, summary: str, url: str, terms: str, cite: str) -> Callable[[Read], Read]:

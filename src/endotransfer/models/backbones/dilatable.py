@@ -8,6 +8,7 @@ import timm
 import torch
 
 from endotransfer.errors import ConfigError
+from endotransfer.registry import load_plugins
 
 OUTPUT_STRIDE = 8
 SUGGESTIONS = "resnet50, resnet18, mobilenetv2_100, mobilenetv3_large_100, efficientnet_lite0, convnext_tiny"
@@ -37,9 +38,16 @@ EXCEPTIONS = ("bat_resnext26ts", "efficientnet_h_b5", "efficientnet_x_b[35]", "m
 
 @cache
 def list_backbones() -> tuple[str, ...]:
-    """Names of the timm models known to support output stride 8, sorted."""
+    """Names of the timm models known to support output stride 8, those of plug-ins included, sorted."""
+    load_plugins("endotransfer.backbones")
     names = {name for family in FAMILIES for name in timm.list_models(module=family)}
-    return tuple(sorted(name for name in names if not any(fnmatch(name, pattern) for pattern in EXCEPTIONS)))
+    known = {name for name in names if not any(fnmatch(name, pattern) for pattern in EXCEPTIONS)}
+    return tuple(sorted(known | {name for name in timm.list_models() if _is_outside(name) and dilates(name)}))
+
+
+def _is_outside(name: str) -> bool:
+    """Whether a model was registered with timm by another package."""
+    return not timm.models.model_entrypoint(name).__module__.startswith("timm.")
 
 
 def accepts_output_stride(name: str) -> bool:
@@ -67,6 +75,7 @@ def dilates(name: str) -> bool:
 
 def require_output_stride(name: str) -> None:
     """Refuse by name what cannot be a backbone here."""
+    load_plugins("endotransfer.backbones")
     if not timm.is_model(name):
         close = get_close_matches(name, list_backbones(), n=1, cutoff=0.5)
         hint = f"did you mean '{close[0]}'" if close else f"try one of {SUGGESTIONS}"
