@@ -63,13 +63,11 @@ class GeneratedSet:
 
 
 def make_network(device: torch.device) -> torch.nn.Module:
-    from endotransfer.models.segmenters.segmenter import (
-        build_segmenter,  # not where memory is measured: timm takes its share
-    )
+    from endotransfer.models.segmenters.segmenter import SegmenterSpec  # here, since timm takes its share of memory
 
     torch.manual_seed(0)
     model = ModelConfig(backbone=NETWORK, pretrained=False, norm="frozen", multi_grid=None, aspp_rates=(6, 12, 18))
-    return build_segmenter(model, CLASSES, tags=False, trained=True).to(device).eval()
+    return SegmenterSpec(model=model, classes=CLASSES, tags=False).build().to(device).eval()
 
 
 class PooledColours(torch.nn.Module):

@@ -20,7 +20,7 @@ def write_model(folder: Path, world: str = "tagged", shape: tuple[int, int] = (4
         backbone="test_resnet", pretrained=False, norm=norm, multi_grid=None, aspp_rates=(1, 2, 3), aspp_channels=16
     )
     cls, preset, config = method_config({"name": "source_only"})
-    method = cls(TaskInfo(len(names), tags, model, epochs=1, trained=True), config)
+    method = cls(TaskInfo(len(names), tags, model, epochs=1), config)
     with torch.no_grad():
         method.segmenter.pixel_classifier.weight *= 20  # type: ignore[operator, union-attr]
     settings = {"name": cls.name, "preset": preset}

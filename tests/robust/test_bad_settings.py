@@ -72,23 +72,34 @@ def having(key: str, value: Any) -> Callable[[dict[str, Any]], Any]:
     return lambda info: {**info, key: value}
 
 
+def settings_having(key: str, value: object) -> Callable[[dict[str, Any]], Any]:
+    def damage(info: dict[str, Any]) -> dict[str, Any]:
+        network = info["network"]
+        return {**info, "network": {**network, "settings": {**network["settings"], key: value}}}
+
+    return damage
+
+
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
         (lambda info: [], "describes no model"),
         (lambda info: "text", "describes no model"),
         (without("format"), "describes no model"),
-        *((without(key), key) for key in ("sha256", "classes", "ignore", "shape", "tags", "domain", "method", "model")),
+        *((without(key), key) for key in ("sha256", "classes", "ignore", "shape", "tags")),
+        *((without(key), key) for key in ("domain", "method", "method_from", "network")),
         (having("classes", 3), "classes"),
         (having("shape", [64]), "shape"),
         (having("shape", [0, 64]), "shape"),
         (having("domain", "moon"), "domain"),
         (having("seed", -1), "seed"),
-        (having("method", {}), "no method"),
-        (having("method", {"name": ["source_only"]}), "no method"),
-        (having("method", {"name": "source_only", "preset": "fast"}), "no preset"),
-        (having("model", {"backbone": "resnet51"}), "resnet51"),
-        (having("model", {"aspp_rates": [-1]}), "aspp_rates"),
+        (having("method", {}), "method.name"),
+        (having("method", {"name": ["source_only"]}), "method.name"),
+        (having("network", {}), "network.kind"),
+        (settings_having("classes", 1), "classes"),
+        (settings_having("width", 8), "width"),
+        (settings_having("model", {"backbone": "resnet51"}), "resnet51"),
+        (settings_having("model", {"aspp_rates": [-1]}), "aspp_rates"),
     ],
 )
 def test_model_described_wrongly(run: Path, damage: Callable[[Any], Any], words: str) -> None:
@@ -107,10 +118,13 @@ def test_model_described_in_bytes_that_are_no_text(command: Any, run: Path, tmp_
     says(output, "config.json is damaged", "copy the model again")
 
 
-def test_model_of_another_version(run: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "words"), [(1, r"format 1\); train it again"), (99, r"format 99\); update endotransfer")]
+)
+def test_model_of_another_version(run: Path, version: int, words: str) -> None:
     path = run / "model" / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99}))
-    with pytest.raises(CheckpointError, match="format 99"):
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": version}))
+    with pytest.raises(CheckpointError, match=words):
         load_model(run)
 
 
@@ -136,11 +150,11 @@ def files_no_larger_than(size: int) -> Iterator[None]:
 
 def test_model_that_the_disk_cannot_hold(run: Path) -> None:
     model = load_model(run)
-    cls, _, config = method_config(model.info["method"])
-    settings = ModelConfig.model_validate(model.info["model"])
-    method = cls(TaskInfo(2, model.info["tags"], settings, epochs=1, trained=True), config)
+    cls, _, config = method_config(model.info.method.model_dump())
+    settings = ModelConfig.model_validate(model.info.model)
+    method = cls(TaskInfo(2, model.info.tags, settings, epochs=1), config)
     with files_no_larger_than(1000), pytest.raises(CheckpointError, match=r"cannot write .*weights\.safetensors"):
-        save_model(run / "model", method, model.classes, model.shape, model.info["method"], {"seed": 0}, {})
+        save_model(run / "model", method, model.classes, model.shape, model.info.method.model_dump(), {"seed": 0}, {})
     load_model(run)  # the model that was there is whole
 
 

@@ -50,11 +50,11 @@ def evaluate(
             f"the data have the classes {list(theirs)} but the model knows {list(known)}; "
             "evaluate it on data with its own classes."
         )
-    lesions = model.info["tags"] or domain.classes.binary
+    lesions = model.info.tags or domain.classes.binary
     scores, evidence = evaluate_samples(
         model, domain.samples, domain.classes, model.geometry, where, lesions=lesions, pranet=pranet, flips=flips
     )
-    results = head_of(model.info["method"], model.info.get("seed", 0), theirs) | scores.summary() | evidence
+    results = head_of(model.info.method.model_dump(), model.info.seed, theirs) | scores.summary() | evidence
     results |= {"flips": True} if flips else {}
     if out is not None:
         write_atomically(out, json.dumps(results, indent=2), ConfigError)

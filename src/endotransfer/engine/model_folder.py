@@ -2,44 +2,32 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import nn
 
-from endotransfer.batch import IGNORE, SegOutput
-from endotransfer.config import LARGEST_SEED, ModelConfig, explain
+from endotransfer.batch import SegOutput
+from endotransfer.config import explain
 from endotransfer.data.folders.classes import Classes
 from endotransfer.engine.checkpoint import load_weights_into
 from endotransfer.engine.model_card import model_card
+from endotransfer.engine.model_info import FORMAT, MethodRecord, ModelInfo, Origin
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.inference import InferenceGeometry
 from endotransfer.io import write_atomically
-from endotransfer.methods import TaskInfo, method_config
-from endotransfer.methods.base import Method
+from endotransfer.models import segmenters  # noqa: F401  (registers the kinds of network)
+from endotransfer.models.network_spec import NETWORKS, package_of, rebuild, saved_network, spec_of
+from endotransfer.registry import origin_of
 
-FORMAT = 1
-Side = Annotated[int, Field(ge=1)]
-
-
-class _Info(BaseModel):
-    """What config.json must hold for a model to be rebuilt."""
-
-    sha256: str
-    classes: list[str] = Field(min_length=2, max_length=IGNORE)
-    ignore: int
-    shape: tuple[Side, Side]
-    tags: bool
-    domain: Literal["source", "target"]
-    method: dict[str, Any]
-    model: ModelConfig
-    seed: int = Field(0, ge=0, le=LARGEST_SEED)
-    geometry: InferenceGeometry | None = None  # None: the whole image at `shape`
+if TYPE_CHECKING:
+    from endotransfer.methods import Method  # a model is loaded without any method
 
 
 @dataclass(frozen=True)
@@ -50,36 +38,40 @@ class TrainedModel:
     classes: Classes
     shape: tuple[int, int]
     domain: str
-    info: dict[str, Any]
+    info: ModelInfo
     geometry: InferenceGeometry  # how it is measured
 
     def __call__(self, images: torch.Tensor) -> SegOutput:
         """`images` [B, 3, H, W] in [0, 1] at `shape` -> output."""
-        return self.module(images, domain=self.domain)
+        output: SegOutput = self.module(images, domain=self.domain)
+        return output
 
 
 def save_model(
-    folder: Path, method: Method, classes: Classes, shape: tuple[int, int], settings: dict[str, Any],
+    folder: Path, method: "Method", classes: Classes, shape: tuple[int, int], settings: Mapping[str, object],
     results: dict[str, Any], data: dict[str, Any], geometry: InferenceGeometry | None = None,
 ) -> None:  # fmt: skip
     """Write the method's predictor.  `settings`: the experiment's `method` section, resolved."""
+    predictor = method.predictor()
+    network = saved_network(spec_of(predictor, f"method {method.name}"))
     folder.mkdir(parents=True, exist_ok=True)
-    weights = {name: value.detach().cpu().contiguous() for name, value in method.predictor().state_dict().items()}
+    weights = {name: value.detach().cpu().contiguous() for name, value in predictor.state_dict().items()}
     content = save(weights)  # bytes, not a file: only then is a full disk told like any other
     write_atomically(folder / "weights.safetensors", content, CheckpointError)
-    info = {
-        "format": FORMAT,
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "classes": list(classes.names),
-        "ignore": classes.ignore,
-        "shape": list(shape),
-        "tags": method.task.tags,
-        "domain": method.predict_as,
-        "seed": results["seed"],
-        "method": settings,
-        "model": method.task.model.model_dump(mode="json"),
-        "geometry": asdict(geometry or InferenceGeometry(shape)),
-    }
+    info = ModelInfo(
+        sha256=hashlib.sha256(content).hexdigest(),
+        classes=list(classes.names),
+        ignore=classes.ignore,
+        shape=shape,
+        tags=method.task.tags,
+        domain=method.predict_as,
+        seed=results["seed"],
+        geometry=geometry or InferenceGeometry(shape),
+        network=network,
+        method=MethodRecord.model_validate(settings),
+        method_from=Origin(package=package_of(type(method)), module=origin_of(type(method))),
+        model=method.task.model.model_dump(mode="json"),
+    ).model_dump(mode="json")
     write_atomically(folder / "config.json", json.dumps(info, indent=2), CheckpointError)
     write_atomically(folder / "README.md", model_card(info, results, data), CheckpointError)
 
@@ -87,15 +79,15 @@ def save_model(
 def load_model(run: Path, device: str | torch.device = "cpu") -> TrainedModel:
     """Load `RUN/model` (or a model folder itself), verified against its checksum."""
     folder = run / "model" if (run / "model").is_dir() else run
-    raw = _read_json(folder)
-    info, module = _rebuild(folder / "config.json", raw)
+    info = _read_info(folder)
+    module = _rebuild(folder / "config.json", info)
     load_weights_into(module, _read_weights(folder / "weights.safetensors", info.sha256), folder)
     module.to(device).eval().requires_grad_(False)
     classes = Classes(tuple(info.classes), info.ignore)
-    return TrainedModel(module, classes, info.shape, info.domain, raw, info.geometry or InferenceGeometry(info.shape))
+    return TrainedModel(module, classes, info.shape, info.domain, info, info.geometry or InferenceGeometry(info.shape))
 
 
-def _read_json(folder: Path) -> dict[str, Any]:
+def _read_info(folder: Path) -> ModelInfo:
     path = folder / "config.json"
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
@@ -106,23 +98,23 @@ def _read_json(folder: Path) -> dict[str, Any]:
     if not isinstance(raw, dict) or "format" not in raw:
         raise _damaged(path, "it describes no model")
     if raw["format"] != FORMAT:
-        raise CheckpointError(f"{folder} was written by another version (format {raw['format']}); update endotransfer.")
-    return raw
+        fix = "train it again with this version" if raw["format"] == 1 else "update endotransfer"
+        raise CheckpointError(f"{folder} was written by another version (format {raw['format']}); {fix}.")
+    try:
+        return ModelInfo.model_validate(raw)
+    except ValidationError as reason:
+        raise _damaged(path, "; ".join(explain(reason, ModelInfo)).rstrip(".")) from None
 
 
-def _rebuild(path: Path, raw: dict[str, Any]) -> tuple[_Info, nn.Module]:
+def _rebuild(path: Path, info: ModelInfo) -> nn.Module:
     """The network that config.json describes, its weights still to be filled in."""
     try:
-        info = _Info.model_validate(raw)
-        cls, _, config = method_config(info.method)
-        # The backbone's own weights are about to be replaced, so none are fetched.
-        model = info.model.model_copy(update={"pretrained": False, "weights": None})
-        method = cls(TaskInfo(len(info.classes), info.tags, model, epochs=1, trained=True), config)
+        return rebuild(info.network)
     except ValidationError as reason:
-        raise _damaged(path, "; ".join(explain(reason, _Info)).rstrip(".")) from None
+        spec = NETWORKS.get(info.network.kind)
+        raise _damaged(path, "; ".join(explain(reason, spec)).rstrip(".")) from None
     except (ConfigError, RuntimeError, TypeError, ValueError) as reason:  # values that no network can have
         raise _damaged(path, str(reason).rstrip(".")) from None
-    return info, method.predictor()
 
 
 def _damaged(path: Path, reason: object) -> CheckpointError:

@@ -27,6 +27,7 @@ from endotransfer.errors import ConfigError
 from endotransfer.io import write_atomically
 from endotransfer.methods import Method, TaskInfo, method_config
 from endotransfer.methods.base import check_needs
+from endotransfer.models.network_spec import spec_of
 
 __all__ = ["evaluate", "start_fabric", "train"]
 
@@ -63,6 +64,7 @@ def train(
     torch.manual_seed(experiment.seed)  # the same first weights in every process
     task = TaskInfo(len(experiment_data.classes), experiment_data.tags, experiment.model, experiment.training.epochs)
     method = cls(task, config)
+    spec_of(method.predictor(), f"method {cls.name}")  # without one the trained model could not be loaded again
     run = RunFolder(Path(out))
     feeding = prepare_feeding(
         experiment,

@@ -11,6 +11,7 @@ import torch
 from endotransfer import __version__
 from endotransfer.data.read.image_limits import oversize
 from endotransfer.engine.model_folder import TrainedModel, load_model
+from endotransfer.engine.model_info import ModelInfo
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.export.card import bundle_card
 from endotransfer.export.check import Check, check_against_torch
@@ -79,7 +80,7 @@ def _graph(model: TrainedModel, shape: tuple[int, int], size: tuple[int, int] | 
 
 
 def _write_config(
-    out: Path, info: dict[str, Any], content: bytes, size: tuple[int, int] | None, check: Check | None
+    out: Path, info: ModelInfo, content: bytes, size: tuple[int, int] | None, check: Check | None
 ) -> None:
     """config.json of the model, and what is to be known of the graph beside it."""
     from endotransfer.export.graph import RESIZE
@@ -94,7 +95,8 @@ def _write_config(
     }
     if check is not None:
         facts["checked"] = {"images": check.images, "sizes": check.sizes, "largest_difference": check.largest}
-    write_atomically(out / "config.json", json.dumps(info | {"onnx": facts}, indent=2), CheckpointError)
+    content_of_both = info.model_dump(mode="json") | {"onnx": facts}
+    write_atomically(out / "config.json", json.dumps(content_of_both, indent=2), CheckpointError)
 
 
 def _clear(out: Path, *, remove: bool) -> None:

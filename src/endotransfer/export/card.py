@@ -30,7 +30,7 @@ def _fingerprint(run: Path, model: TrainedModel, results: dict[str, Any]) -> str
         f"- images with their roles: `{_digest_of_data(run) or 'unknown (exported without its run)'}`",
         f"- test images: {results.get('images', 'unknown')}, "
         f"drawn in {_of(results, 'intervals').get('groups', 'unknown')} groups",
-        f"- weights: sha256 `{model.info['sha256']}`",
+        f"- weights: sha256 `{model.info.sha256}`",
     ]
     return "\n".join(lines)
 
@@ -71,7 +71,7 @@ def _span(span: Any) -> str:
 
 def _graph(model: TrainedModel, size: tuple[int, int] | None, check: Check) -> str:
     takes = f"{size[1]} x {size[0]} pixels (width x height)" if size else "any size"
-    tag = "\n- out: `lesion_probability`, float32 [batch]" if model.info["tags"] else ""
+    tag = "\n- out: `lesion_probability`, float32 [batch]" if model.info.tags else ""
     return f"""## The exported graph
 - in: `images`, uint8 [batch, height, width, 3], RGB, {takes}; resizing and colours are inside the graph
 - out: `probabilities`, float32 [batch, {len(model.classes)}, height, width], classes as in `labels.json`{tag}

@@ -21,7 +21,7 @@ class Plain(nn.Module):
 
     def __init__(self, model: TrainedModel) -> None:
         super().__init__()
-        self.module, self.domain, self.tags = model.module, model.domain, bool(model.info["tags"])
+        self.module, self.domain, self.tags = model.module, model.domain, model.info.tags
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         output = self.module(images, domain=self.domain)

@@ -6,7 +6,7 @@ Subclassing registers it; `endotransfer methods` lists it and the contract tests
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import torch
 from pydantic import ValidationError
@@ -31,7 +31,6 @@ class TaskInfo:
     tags: bool  # False: no image of this experiment carries a tag, and no network has S1
     model: ModelConfig
     epochs: int
-    trained: bool = False  # the networks are built only to receive trained weights
 
 
 @dataclass(frozen=True)
@@ -79,6 +78,7 @@ class SourceSet(Protocol):
     def __len__(self) -> int: ...  # images
 
 
+Domain = Literal["source", "target"]
 Memo = dict[str, Any]  # one step's outputs, so that a later phase needs no second forward
 
 
@@ -91,7 +91,7 @@ class Method(nn.Module):
     variants: ClassVar[dict[str, dict[str, Any]]] = {}  # rows of an ablation: values laid over a preset's
     needs: ClassVar[Needs] = Needs()
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",)}  # phase -> the networks it trains
-    predict_as: ClassVar[str] = "target"  # whose statistics prediction uses, where normalisation keeps two sets
+    predict_as: ClassVar[Domain] = "target"  # whose statistics prediction uses, where normalisation keeps two sets
 
     Config: ClassVar[type[Strict]] = Strict  # the method's own fields; a preset is a set of values for them
 
@@ -168,7 +168,7 @@ class Method(nn.Module):
     def plain_segmenter(self) -> Segmenter:
         """The network that the experiment asks for, with S1 where there are tags."""
         task = self.task
-        return build_segmenter(task.model, task.classes, task.tags, trained=task.trained)
+        return build_segmenter(task.model, task.classes, task.tags)
 
     def forward_both(self, source: Tensor, target: Tensor) -> tuple[SegOutput, SegOutput]:
         """Both domains through the segmenter: in one go where no image's output depends on the others'.

@@ -53,7 +53,7 @@ class Cdws(Method):
                 f"method cdws tells lesion from normal, and the data have {self.task.classes} classes; "
                 "choose another method, or give classes.yaml two."
             )
-        return {"segmenter": build_cdws_segmenter(self.task.model, trained=self.task.trained)}
+        return {"segmenter": build_cdws_segmenter(self.task.model)}
 
     def prepare(self, source: SourceSet, target: TargetSet | None) -> None:
         """The mean lesion area of the source masks that show a lesion."""

@@ -51,9 +51,7 @@ class Dfn(Method):
     def networks(self) -> dict[str, nn.Module]:
         task, config = self.task, self.config
         channels = config.smooth_channels or 2 * task.model.aspp_channels
-        segmenter = build_dfn_segmenter(
-            task.model, channels, config.border_channels, task.classes, task.tags, trained=task.trained
-        )
+        segmenter = build_dfn_segmenter(task.model, channels, config.border_channels, task.classes, task.tags)
         return {"segmenter": segmenter}
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:

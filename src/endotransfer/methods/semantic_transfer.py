@@ -140,13 +140,13 @@ class SemanticTransfer(Method):
         if config.teacher_momentum is not None:
             networks["teacher"] = MeanTeacher(segmenter, config.teacher_momentum)
         if self.uses_evidence:
-            view = LocalView(self.task.model, trained=self.task.trained)
+            view = LocalView(self.task.model)
             networks |= {
                 "view": view,
                 "local": LocalHead(view.channels),
                 "verdict": LabellerChoice(config.lesion_labeller),
             }
-        elif not self.task.trained:
+        else:
             refuse_without_evidence(config.lesion_labeller)
         return networks
 

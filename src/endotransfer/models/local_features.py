@@ -18,8 +18,8 @@ from endotransfer.models.backbones.on_backbone import OnBackbone
 class LocalView(OnBackbone):
     """Images [B, 3, H, W] -> descriptions [B, 2 C, H / 8, W / 8] of each neighbourhood; it is never trained."""
 
-    def __init__(self, model: ModelConfig, *, trained: bool = False) -> None:
-        super().__init__(shallow_backbone(model, trained=trained))
+    def __init__(self, model: ModelConfig) -> None:
+        super().__init__(shallow_backbone(model))
         self.channels = 2 * self.backbone.channels
         self.requires_grad_(False)
 

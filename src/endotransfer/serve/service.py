@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from endotransfer import __version__
 from endotransfer.data.class_colours import colour_table
 from endotransfer.data.read.image_limits import FORMATS, MAX_PIXELS, MAX_UPLOAD_BYTES
+from endotransfer.engine.model_info import ModelInfo
 from endotransfer.errors import EndotransferError
 from endotransfer.serve.answers import Refusal, refuse_fault
 from endotransfer.serve.folder_walk import Survey
@@ -103,9 +104,8 @@ class Service:
         self.uploads.close()
 
 
-def _described(info: dict[str, Any]) -> dict[str, Any]:
-    method = info.get("method") or {}
-    return {"method": method.get("name"), "preset": method.get("preset"), "size": info.get("shape")}
+def _described(info: ModelInfo) -> dict[str, Any]:
+    return {"method": info.method.name, "preset": info.method.preset, "size": info.shape}
 
 
 def _told(work: Callable[[], T]) -> T:

@@ -9,7 +9,14 @@ from torch import Tensor, nn
 
 from endotransfer.config import ModelConfig
 from endotransfer.errors import CheckpointError, ConfigError
-from endotransfer.models.backbones.backbone import PLAIN_STRIDE, Backbone, build_backbone, shallow_backbone
+from endotransfer.models.backbones.backbone import (
+    PLAIN_STRIDE,
+    Backbone,
+    backbone_of,
+    build_backbone,
+    empty_backbone,
+    shallow_backbone,
+)
 from endotransfer.models.backbones.normalisation import FrozenBatchNorm
 
 HANDFUL = [
@@ -54,18 +61,19 @@ def test_colours_are_those_of_the_weights() -> None:
     assert build("test_resnet").mean == (0.5, 0.5, 0.5)
 
 
-def test_frozen_without_weights_is_refused_with_the_way_out() -> None:
+def test_frozen_without_weights_is_refused_with_the_way_out(tiny: Callable[..., ModelConfig]) -> None:
     with pytest.raises(ConfigError, match=r"frozen needs .*`norm: group`"):
-        build(norm="frozen")
+        backbone_of(tiny(norm="frozen"))
 
 
-def test_frozen_is_fine_where_there_is_nothing_to_freeze() -> None:
-    assert build("convnext_atto", norm="frozen").channels == 320
+def test_frozen_is_fine_where_there_is_nothing_to_freeze(tiny: Callable[..., ModelConfig]) -> None:
+    assert backbone_of(tiny(backbone="convnext_atto", norm="frozen")).channels == 320
 
 
-def test_a_network_about_to_be_filled_needs_no_weights_and_no_network(tmp_path: Path) -> None:
-    gone = tmp_path / "gone.safetensors"
-    backbone = build(norm="frozen", pretrained=True, weights=gone, trained=True)
+def test_a_network_about_to_be_filled_needs_no_weights_and_no_network(
+    tiny: Callable[..., ModelConfig], tmp_path: Path
+) -> None:
+    backbone = empty_backbone(tiny(norm="frozen", pretrained=True, weights=tmp_path / "gone.safetensors"))
     assert any(isinstance(layer, FrozenBatchNorm) for layer in backbone.modules())
     assert backbone.notes == []
 
@@ -90,7 +98,7 @@ def output(backbone: Backbone, images: Tensor) -> Tensor:
 def test_the_stride_is_part_of_the_state_even_where_the_settings_forgot_it(images: Tensor) -> None:
     grid = (1, 2, 4)
     trained = build("resnet26", stride_on="conv1", norm="batch", multi_grid=grid)
-    loaded = build("resnet26", stride_on="auto", norm="batch", multi_grid=grid, trained=True)
+    loaded = build("resnet26", stride_on="auto", norm="batch", multi_grid=grid)
     nn.init.ones_(trained.net.layer2[0].bn3.weight)  # zero at first, which would hide the strided branch
     loaded.load_state_dict(trained.state_dict())
     assert loaded.stride_on == "conv1"
@@ -177,8 +185,3 @@ def test_a_shallow_backbone_strides_where_the_settings_say(tiny: Callable[..., M
     assert shallow.stride_on == "conv1"
     with torch.no_grad():
         assert torch.equal(output(shallow, images), whole.eval()(images)[len(shallow.stages) - 1])
-
-
-def test_a_shallow_backbone_about_to_be_filled_needs_no_weights(tiny: Callable[..., ModelConfig]) -> None:
-    shallow = shallow_backbone(tiny(pretrained=True, weights=Path("gone.safetensors")), trained=True)
-    assert shallow.notes == [] and any(isinstance(layer, FrozenBatchNorm) for layer in shallow.modules())

@@ -83,7 +83,7 @@ def test_networks_it_does_not_know_stay_as_they_are() -> None:
 
 def test_backbones_say_whether_they_are_folded(tmp_path) -> None:
     def built(norm: str) -> bool:
-        return build_backbone("test_resnet", pretrained=False, norm=norm, trained=True).folded
+        return build_backbone("test_resnet", pretrained=False, norm=norm).folded
 
     assert built("frozen")
     assert not built("group")

@@ -32,7 +32,7 @@ def test_output_and_gradients_equal_those_of_the_plain_call(
 
 
 def test_only_the_last_block_under_multi_grid_is_wide() -> None:
-    net = build_backbone("resnet50", pretrained=False, norm="frozen", multi_grid=(1, 2, 4), trained=True).net
+    net = build_backbone("resnet50", pretrained=False, norm="frozen", multi_grid=(1, 2, 4)).net
     wide = [name for name, layer in net.named_modules() if isinstance(layer, FoldedConvolution) and layer.is_wide]
     assert wide == ["layer4.2.conv2"]
 

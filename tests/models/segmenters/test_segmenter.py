@@ -96,7 +96,7 @@ def test_a_state_dict_is_all_there_is(tiny: Tiny, images: Tensor, norm: str) -> 
     first = build(tiny(norm=norm)).train()
     first(images, domain="target")
     torch.manual_seed(1)
-    second = build_segmenter(tiny(norm=norm), 2, True, trained=True)
+    second = first.spec.build()
     second.load_state_dict(first.state_dict())
     for domain in DOMAINS:
         assert torch.equal(first.eval()(images, domain).logits, second.eval()(images, domain).logits)

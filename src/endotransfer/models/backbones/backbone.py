@@ -18,7 +18,7 @@ from endotransfer.models.backbones.dilatable import (
 )
 from endotransfer.models.backbones.folding import fold_frozen
 from endotransfer.models.backbones.multi_grid import set_multi_grid
-from endotransfer.models.backbones.normalisation import apply_norm
+from endotransfer.models.backbones.normalisation import FrozenBatchNorm, apply_norm
 from endotransfer.models.backbones.stride_placement import move_stride_to_conv1, stride_placement
 from endotransfer.models.backbones.weights_file import load_weights
 
@@ -28,6 +28,7 @@ __all__ = [
     "accepts_output_stride",
     "backbone_of",
     "build_backbone",
+    "empty_backbone",
     "list_backbones",
     "shallow_backbone",
 ]
@@ -81,18 +82,13 @@ def build_backbone(
     stride_on: str = "auto",
     output_stride: int = OUTPUT_STRIDE,
     shallow: bool = False,
-    trained: bool = False,
 ) -> Backbone:
     """Build the timm model `name`; a `weights` file goes before `pretrained`, which fetches from timm's hub.
 
-    `trained`: a checkpoint is about to fill the network, so that no weights are read or fetched.
     `shallow`: nothing beyond the first map of 1/8 of the image.
     """
     require_output_stride(name)
-    weights = None if trained else weights
-    net = _create(name, output_stride, fetch=pretrained and weights is None and not trained, shallow=shallow)
-    if norm == "frozen" and not (pretrained or weights or trained):
-        _refuse_random_statistics(net)
+    net = _create(name, output_stride, fetch=pretrained and weights is None, shallow=shallow)
     notes = [load_weights(net, weights, _classification_names(name))] if weights else []
     placement, why = stride_placement(stride_on, weights)
     if placement == "conv1":
@@ -104,7 +100,7 @@ def build_backbone(
     return Backbone(net, placement, notes, folded=norm == "frozen" and fold_frozen(net))
 
 
-def shallow_backbone(model: ModelConfig, *, trained: bool = False) -> Backbone:
+def shallow_backbone(model: ModelConfig) -> Backbone:
     """The first stages of the backbone that an experiment asks for, up to 1/8 of the image, for use as they are.
 
     No batch statistics move in it: those of pretrained weights are frozen, and without any it has group norm.
@@ -112,21 +108,32 @@ def shallow_backbone(model: ModelConfig, *, trained: bool = False) -> Backbone:
     norm = "frozen" if model.pretrained or model.weights else "group"
     return build_backbone(
         model.backbone, pretrained=model.pretrained, weights=model.weights, norm=norm, stride_on=model.stride_on,
-        shallow=True, trained=trained,
+        shallow=True,
     )  # fmt: skip
 
 
-def backbone_of(model: ModelConfig, *, plain: bool = False, trained: bool = False) -> Backbone:
+def backbone_of(model: ModelConfig, *, plain: bool = False) -> Backbone:
     """The backbone that an experiment asks for.  `plain`: strided to the end, so without dilations and multi-grid."""
+    backbone = _assemble(model, pretrained=model.pretrained, weights=model.weights, plain=plain)
+    if not (model.pretrained or model.weights):
+        _refuse_random_statistics(backbone)
+    return backbone
+
+
+def empty_backbone(model: ModelConfig, *, plain: bool = False) -> Backbone:
+    """The same backbone for a checkpoint to fill: no weights are read or fetched."""
+    return _assemble(model, pretrained=False, weights=None, plain=plain)
+
+
+def _assemble(model: ModelConfig, *, pretrained: bool, weights: Path | None, plain: bool) -> Backbone:
     return build_backbone(
         model.backbone,
-        pretrained=model.pretrained,
-        weights=model.weights,
+        pretrained=pretrained,
+        weights=weights,
         multi_grid=None if plain else model.multi_grid,
         norm=model.norm,
         stride_on=model.stride_on,
         output_stride=PLAIN_STRIDE if plain else OUTPUT_STRIDE,
-        trained=trained,
     )
 
 
@@ -155,9 +162,9 @@ def _cut_off(net: Any) -> nn.Module:
     return net  # type: ignore[no-any-return]
 
 
-def _refuse_random_statistics(net: nn.Module) -> None:
+def _refuse_random_statistics(backbone: Backbone) -> None:
     """Freezing the statistics of an untrained network (mean 0, variance 1) is no normalisation at all."""
-    if any(isinstance(module, nn.BatchNorm2d) for module in net.modules()):
+    if any(isinstance(module, FrozenBatchNorm) for module in backbone.modules()):
         raise ConfigError(
             "model.norm: frozen needs the statistics of pretrained weights, and there are none; write "
             "`norm: group`, or ask for weights with `pretrained: true` or `weights: file.safetensors`."

@@ -10,11 +10,21 @@ from torch.nn.functional import interpolate, logsigmoid
 
 from endotransfer.batch import SegOutput
 from endotransfer.config import ModelConfig
-from endotransfer.models.backbones.backbone import Backbone, backbone_of
+from endotransfer.models.backbones.backbone import Backbone, backbone_of, empty_backbone
 from endotransfer.models.backbones.on_backbone import OnBackbone
 from endotransfer.models.heads import TagHead
+from endotransfer.models.network_spec import Architecture, NetworkSpec
 
 SHARES = (0.2, 0.35, 0.45)  # of the depths in the mixture, shallow to deep; their sum is 1
+
+
+class CdwsSpec(NetworkSpec):
+    kind = "cdws"
+
+    model: Architecture
+
+    def build(self) -> "CdwsSegmenter":
+        return CdwsSegmenter(empty_backbone(self.model), self)
 
 
 class CdwsSegmenter(OnBackbone):
@@ -25,8 +35,9 @@ class CdwsSegmenter(OnBackbone):
 
     log_shares: Tensor
 
-    def __init__(self, backbone: Backbone) -> None:
+    def __init__(self, backbone: Backbone, spec: CdwsSpec) -> None:
         super().__init__(backbone)
+        self.spec = spec
         # No part of the state, only at hand on the network's device: a list copied to a GPU would make the host wait.
         self.register_buffer("log_shares", torch.tensor(SHARES).log()[:, None, None], persistent=False)
         depths = backbone.stages[-4:-1]
@@ -58,5 +69,5 @@ def _full_size(logits: Tensor, images: Tensor) -> Tensor:
     return interpolate(logits, size=images.shape[-2:], mode="bilinear", align_corners=False)
 
 
-def build_cdws_segmenter(model: ModelConfig, *, trained: bool = False) -> CdwsSegmenter:
-    return CdwsSegmenter(backbone_of(model, trained=trained))
+def build_cdws_segmenter(model: ModelConfig) -> CdwsSegmenter:
+    return CdwsSegmenter(backbone_of(model), CdwsSpec(model=model))

@@ -4,13 +4,15 @@ Designed here: S1 on the last stage, and its refinement of the last logits, as i
 """
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from endotransfer.batch import SegOutput
 from endotransfer.config import ModelConfig
-from endotransfer.models.backbones.backbone import Backbone, backbone_of
+from endotransfer.models.backbones.backbone import Backbone, backbone_of, empty_backbone
 from endotransfer.models.backbones.on_backbone import OnBackbone
 from endotransfer.models.heads import Refinement, TagHead
+from endotransfer.models.network_spec import Architecture, NetworkSpec
 from endotransfer.models.segmenters.dfn_blocks import ChannelAttention, Head, RefinementBlock, resized
 
 LEVELS = 4  # stages 2 to 5 of a ResNet, at 1/4, 1/8, 1/16 and 1/32 of the image
@@ -62,20 +64,34 @@ class BorderNet(nn.Module):
         return torch.cat(logits, dim=1)
 
 
+class DfnSpec(NetworkSpec):
+    kind = "dfn"
+
+    model: Architecture
+    channels: int = Field(ge=1)
+    border_channels: int = Field(ge=1)
+    classes: int = Field(ge=2)
+    tags: bool
+
+    def build(self) -> "DfnSegmenter":
+        return DfnSegmenter(empty_backbone(self.model, plain=True), self)
+
+
 class DfnSegmenter(OnBackbone):
     """Images [B, 3, H, W] -> SegOutput with logits [B, K, H / 4, W / 4] of the shallowest level.
 
     aux: "level_0" to "level_2" [B, K, h, w], the deeper levels from the deepest on, and "borders" [B, 4, H / 4, W / 4].
     """
 
-    def __init__(self, backbone: Backbone, channels: int, border_channels: int, norm: str, classes: int, tags: bool):
+    def __init__(self, backbone: Backbone, spec: DfnSpec) -> None:
         super().__init__(backbone)
-        stages = backbone.stages[-LEVELS:]
-        self.feature_channels = channels
-        self.smooth = SmoothNet(stages, channels, classes, norm)
-        self.border = BorderNet(stages, border_channels, norm)
-        self.tag_head = TagHead(backbone.channels) if tags else None
-        self.refinement = Refinement(classes) if tags else None
+        stages, norm = backbone.stages[-LEVELS:], spec.model.norm
+        self.spec = spec
+        self.feature_channels = spec.channels
+        self.smooth = SmoothNet(stages, spec.channels, spec.classes, norm)
+        self.border = BorderNet(stages, spec.border_channels, norm)
+        self.tag_head = TagHead(backbone.channels) if spec.tags else None
+        self.refinement = Refinement(spec.classes) if spec.tags else None
 
     def forward(self, images: Tensor, domain: str = "source") -> SegOutput:
         self.enter(domain)
@@ -89,7 +105,7 @@ class DfnSegmenter(OnBackbone):
 
 
 def build_dfn_segmenter(
-    model: ModelConfig, channels: int, border_channels: int, classes: int, tags: bool, *, trained: bool = False
+    model: ModelConfig, channels: int, border_channels: int, classes: int, tags: bool
 ) -> DfnSegmenter:
-    backbone = backbone_of(model, plain=True, trained=trained)
-    return DfnSegmenter(backbone, channels, border_channels, model.norm, classes, tags)
+    spec = DfnSpec(model=model, channels=channels, border_channels=border_channels, classes=classes, tags=tags)
+    return DfnSegmenter(backbone_of(model, plain=True), spec)

@@ -1,13 +1,26 @@
 """The network that is trained and that predicts: backbone, S1 (image tag), S2 (pixels), S2 refined by S1."""
 
+from pydantic import Field
 from torch import Tensor
 
 from endotransfer.batch import SegOutput
 from endotransfer.config import ModelConfig
-from endotransfer.models.backbones.backbone import Backbone, backbone_of
+from endotransfer.models.backbones.backbone import Backbone, backbone_of, empty_backbone
 from endotransfer.models.backbones.on_backbone import OnBackbone
 from endotransfer.models.heads import Refinement, TagHead
+from endotransfer.models.network_spec import Architecture, NetworkSpec
 from endotransfer.models.pixel_heads import pixel_head
+
+
+class SegmenterSpec(NetworkSpec):
+    kind = "segmenter"
+
+    model: Architecture
+    classes: int = Field(ge=2)
+    tags: bool
+
+    def build(self) -> "Segmenter":
+        return Segmenter(empty_backbone(self.model), self.model, self.classes, self.tags)
 
 
 class Segmenter(OnBackbone):
@@ -15,6 +28,7 @@ class Segmenter(OnBackbone):
 
     def __init__(self, backbone: Backbone, model: ModelConfig, classes: int, tags: bool) -> None:
         super().__init__(backbone)
+        self.spec = SegmenterSpec(model=model, classes=classes, tags=tags)
         self.aspp, self.pixel_classifier = pixel_head(model, backbone.channels, classes)
         self.feature_channels = self.aspp.channels  # of SegOutput.features
         self.tag_head = TagHead(backbone.channels) if tags else None
@@ -34,6 +48,6 @@ class Segmenter(OnBackbone):
         return SegOutput(self.refinement(logits, tag_logits), tag_logits, seen)
 
 
-def build_segmenter(model: ModelConfig, classes: int, tags: bool, *, trained: bool = False) -> Segmenter:
-    """The segmenter that an experiment asks for; `trained` where a checkpoint is about to fill it."""
-    return Segmenter(backbone_of(model, trained=trained), model, classes, tags)
+def build_segmenter(model: ModelConfig, classes: int, tags: bool) -> Segmenter:
+    """The segmenter that an experiment asks for."""
+    return Segmenter(backbone_of(model), model, classes, tags)

@@ -9,8 +9,18 @@ from torch import Tensor
 from endotransfer.batch import SegOutput
 from endotransfer.config import ModelConfig
 from endotransfer.models.backbones.on_backbone import DomainAware
+from endotransfer.models.network_spec import NetworkSpec
 from endotransfer.models.pixel_heads import pixel_head
-from endotransfer.models.segmenters.segmenter import Segmenter
+from endotransfer.models.segmenters.segmenter import Segmenter, SegmenterSpec
+
+
+class TwoLevelSpec(NetworkSpec):
+    kind = "two_level"
+
+    segmenter: SegmenterSpec
+
+    def build(self) -> "TwoLevelSegmenter":
+        return TwoLevelSegmenter(self.segmenter.build(), self.segmenter.model)
 
 
 class TwoLevelSegmenter(DomainAware):
@@ -19,6 +29,7 @@ class TwoLevelSegmenter(DomainAware):
     def __init__(self, segmenter: Segmenter, model: ModelConfig) -> None:
         super().__init__()
         self.segmenter = segmenter
+        self.spec = TwoLevelSpec(segmenter=segmenter.spec)
         self.feature_channels = segmenter.feature_channels
         before_last = segmenter.backbone.stages[-2]
         self.aux_aspp, self.aux_classifier = pixel_head(model, before_last, segmenter.pixel_classifier.out_channels)
