@@ -18,9 +18,10 @@ from endotransfer.data.phantom.generate import render
 from endotransfer.engine.model_folder import save_model
 from endotransfer.export.bundle import write_bundle
 from endotransfer.methods import TaskInfo, method_config
+from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.load import load
 from endotransfer.predict.overlay import overlay
-from endotransfer.predict.prediction import ImagePredictor, Marks, Pixels
+from endotransfer.predict.prediction import Marks, Pixels
 from endotransfer.predict.video import VideoReport, predict_video
 from endotransfer.predict.video_reader import VideoReader, import_av
 from endotransfer.predict.video_writer import VideoWriter

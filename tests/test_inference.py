@@ -66,9 +66,9 @@ def test_a_window_as_large_as_the_image_is_the_whole_image() -> None:
     assert slide(coarse, images, (32, 32)).shape == (2, 3, 32, 48)
 
 
-def test_without_a_window_nothing_stands_between() -> None:
-    assert InferenceGeometry((32, 32)).through(coarse) is coarse
-    seen = InferenceGeometry(None, (16, 16)).through(pixel_by_pixel)(torch.rand(1, 3, 20, 24))
+def test_without_a_window_the_network_is_called_as_it_is() -> None:
+    assert InferenceGeometry((32, 32)).wrap(coarse) is coarse
+    seen = InferenceGeometry(None, (16, 16)).wrap(pixel_by_pixel)(torch.rand(1, 3, 20, 24))
     assert seen.logits.shape == (1, 3, 20, 24)
     assert seen.tag_logits is None
 

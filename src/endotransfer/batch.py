@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-IGNORE = 255  # the label of a pixel that nobody labelled; losses and metrics pass it over
-UNKNOWN_TAG = -1  # the tag of an image that nobody tagged
-NORMAL, LESION = 0, 1  # the two tags, and the two classes of a binary mask
+from endotransfer.label_values import IGNORE as IGNORE
+from endotransfer.label_values import LESION as LESION
+from endotransfer.label_values import NORMAL as NORMAL
+from endotransfer.label_values import UNKNOWN_TAG as UNKNOWN_TAG
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,33 @@
-"""What the network sees of an image when it is measured: at which size, and whole or through a sliding window."""
+"""Run a trained network on images.  `evaluate`, `predict`, the viewer and the report's t-SNE all go through here.
 
-from collections.abc import Callable, Iterator
+Pixels uint8 [H, W, 3] of any size
+  -> `network_input`       uint8 [h, w, 3], resized to the size at which the network sees images
+  -> `to_batch`            float [B, 3, h, w] in [0, 1] on the device
+  -> `forward_views`       one output for the images, or four with their mirror images; whole or by sliding window
+  -> `mean_probabilities`  [K, H, W] of one image, at its own size again
+  -> `tag_probabilities`   the tag head's probability of a lesion, for each image
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Annotated
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor
+from torch.nn.functional import interpolate
 
-from endotransfer.batch import SegOutput
+from endotransfer.batch import LESION, SegOutput
 from endotransfer.config import Experiment
+from endotransfer.data.pipeline.decoded_images import resize_image
 
-Predict = Callable[[Tensor], SegOutput]  # images [B, 3, H, W] in [0, 1] -> output
+Forward = Callable[[Tensor], SegOutput]  # images [B, 3, H, W] in [0, 1] -> output
 Side = Annotated[int, Field(ge=1)]
 OVERLAP = 1 / 3  # of neighbouring windows, at least
-FLIPS: tuple[tuple[int, ...], ...] = ((), (3,), (2,), (2, 3))  # axes of [B, C, H, W] that are turned round
+FLIPS: tuple[tuple[int, ...], ...] = ((), (3,), (2,), (2, 3))  # axes of [B, C, H, W] that are mirrored
 
 
 @dataclass(frozen=True)
@@ -25,12 +37,12 @@ class InferenceGeometry:
     size: tuple[Side, Side] | None
     window: tuple[Side, Side] | None = None
 
-    def through(self, predict: Predict) -> Predict:
-        """`predict` as it sees images of that size."""
+    def wrap(self, forward: Forward) -> Forward:
+        """`forward` itself, or its sliding-window version."""
         window = self.window
         if window is None:
-            return predict
-        return lambda images: SegOutput(slide(predict, images, window), None, images)
+            return forward
+        return lambda images: SegOutput(slide(forward, images, window), None, images)
 
 
 def geometry_of(experiment: Experiment) -> InferenceGeometry:
@@ -39,20 +51,60 @@ def geometry_of(experiment: Experiment) -> InferenceGeometry:
     return InferenceGeometry(size, evaluation.window)
 
 
-def slide(predict: Predict, images: Tensor, window: tuple[int, int]) -> Tensor:
-    """Logits [B, K, H, W] at the images' size: at every pixel the mean over the windows that see it."""
+def network_input(pixels: NDArray[np.uint8], size: tuple[int, int] | None) -> Tensor:
+    """uint8 [H, W, 3] -> uint8 [h, w, 3] at `size` = (h, w); None keeps the image's own."""
+    return torch.tensor(pixels if size is None else resize_image(pixels, size))  # a copy: `pixels` may be read-only
+
+
+def to_batch(inputs: Sequence[Tensor], device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
+    """uint8 [h, w, 3] each, all of one size -> [B, 3, h, w] in [0, 1] on `device`."""
+    batch = torch.stack(list(inputs)).to(device).permute(0, 3, 1, 2)  # bytes travel, a quarter of the floats
+    return batch.to(dtype).contiguous() / 255
+
+
+def forward_views(forward: Forward, images: Tensor, *, flips: bool = False) -> list[SegOutput]:
+    """Outputs for `images` [B, 3, H, W]; with `flips` for their mirror images too, flipped back.  Without features."""
+    return [_forward_mirrored(forward, images, axes) for axes in (FLIPS if flips else FLIPS[:1])]
+
+
+def _forward_mirrored(forward: Forward, images: Tensor, axes: tuple[int, ...]) -> SegOutput:
+    output = forward(images.flip(axes) if axes else images)
+    return SegOutput(output.logits.flip(axes), output.tag_logits, output.logits[:, :0])
+
+
+def logits_at(output: SegOutput, index: int, size: tuple[int, int]) -> Tensor:
+    """Logits [K, H, W] of one image of the batch, up-sampled to `size` = (H, W)."""
+    return interpolate(output.logits[index : index + 1].float(), size=size, mode="bilinear", align_corners=False)[0]
+
+
+def mean_probabilities(outputs: Sequence[SegOutput], index: int, size: tuple[int, int]) -> Tensor:
+    """[K, H, W] of one image at `size` = (H, W), averaged over `outputs` one by one: maps may be large."""
+    total = logits_at(outputs[0], index, size).softmax(0)
+    for output in outputs[1:]:
+        total += logits_at(output, index, size).softmax(0)
+    return total if len(outputs) == 1 else total / len(outputs)
+
+
+def tag_probabilities(outputs: Sequence[SegOutput], count: int) -> list[float] | list[None]:
+    """The tag head's probability of a lesion for each of `count` images, averaged over `outputs`."""
+    found = [output.tag_logits.float().softmax(1)[:, LESION] for output in outputs if output.tag_logits is not None]
+    return torch.stack(found).mean(0).tolist() if found else [None] * count
+
+
+def slide(forward: Forward, images: Tensor, window: tuple[int, int]) -> Tensor:
+    """Logits [B, K, H, W] at the images' size: at every pixel the mean over the windows that contain it."""
     size = images.shape[-2:]
     total: Tensor | None = None
-    seen = torch.zeros(size, device=images.device)
+    count = torch.zeros(size, device=images.device)
     for place in _windows(size, window):
         part = images[(..., *place)]
-        logits = predict(part).at(part.shape[-2:]).float()
+        logits = forward(part).at(part.shape[-2:]).float()
         if total is None:
             total = logits.new_zeros((*logits.shape[:2], *size))
         total[(..., *place)] += logits
-        seen[place] += 1
+        count[place] += 1
     assert total is not None
-    return total / seen
+    return total / count
 
 
 def starts(length: int, window: int) -> list[int]:

@@ -121,7 +121,7 @@ def test_a_recipe_has_every_row_of_its_table_and_two_on_deeplab_v2(name: str) ->
 
 @pytest.mark.parametrize("source", ["gta5", "RAND_CITYSCAPES"])
 def test_a_saved_model_is_measured_again_as_it_was(trees: Path, tmp_path: Path, source: str) -> None:
-    """By its own sight: through windows, at the images' own size, on the part that has labels."""
+    """With its own inference geometry: through windows, at the images' own size, on the part that has labels."""
     classes = {"classes": "cityscapes16" if source != "gta5" else "cityscapes19"}
     window = {"size": "own", "window": [32, 48], "resamples": 20}
     asked = experiment(trees, source, data=classes, evaluation=window)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from endotransfer.predict.prediction import ImagePredictor, Pixels, Prediction
+from endotransfer.predict.image_predictor import ImagePredictor
+from endotransfer.predict.prediction import Pixels, Prediction
 from endotransfer.predict.video_reader import import_av
 from tests.model_folders import write_model
 

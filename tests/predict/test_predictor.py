@@ -14,7 +14,7 @@ import endotransfer
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.predict import meter as meters
 from endotransfer.predict.meter import Meter
-from endotransfer.predict.prediction import winners
+from endotransfer.predict.prediction import most_probable
 from endotransfer.predict.predictor import Predictor
 
 
@@ -73,8 +73,8 @@ def test_bf16_is_near(model: Path, pictures: list[np.ndarray]) -> None:
 @given(
     arrays(np.float32, st.tuples(st.integers(1, 5), st.just(3), st.just(4)), elements=st.sampled_from([0.1, 0.3, 0.5]))
 )
-def test_winners_are_the_first_highest(probabilities: np.ndarray) -> None:
-    mask, certainty = winners(probabilities)
+def test_the_first_of_equals_is_chosen(probabilities: np.ndarray) -> None:
+    mask, certainty = most_probable(probabilities)
     np.testing.assert_array_equal(mask, probabilities.argmax(0))
     np.testing.assert_array_equal(certainty, probabilities.max(0))
     assert mask.dtype == np.uint8

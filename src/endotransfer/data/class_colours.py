@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from endotransfer.batch import IGNORE
+from endotransfer.label_values import IGNORE
 
 CLASS_COLOURS = np.array(  # class 0, then the classes from 1 on; from 1 again after the last
     [

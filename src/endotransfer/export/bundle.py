@@ -10,6 +10,7 @@ import torch
 
 from endotransfer import __version__
 from endotransfer.data.read.image_limits import oversize
+from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.engine.model_folder import TrainedModel, load_model
 from endotransfer.engine.model_info import ModelInfo
 from endotransfer.errors import CheckpointError, ConfigError
@@ -18,8 +19,6 @@ from endotransfer.export.check import Check, check_against_torch
 from endotransfer.io import write_atomically
 from endotransfer.predict.onnx_predictor import GRAPH, OnnxPredictor
 from endotransfer.predict.predictor import Predictor
-
-DISCLAIMER = "Research use only, not a medical device."
 
 
 def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, images: Path | None = None) -> Check:

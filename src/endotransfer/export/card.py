@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.engine.model_folder import TrainedModel
 from endotransfer.export.check import Check
 
@@ -77,7 +78,7 @@ def _graph(model: TrainedModel, size: tuple[int, int] | None, check: Check) -> s
 - out: `probabilities`, float32 [batch, {len(model.classes)}, height, width], classes as in `labels.json`{tag}
 - checked: {check.sentence()}
 
-**Research use only, not a medical device.**"""
+**{DISCLAIMER}**"""
 
 
 def _of(values: dict[str, Any], key: str) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Literal
 
 from endotransfer.errors import ConfigError
+from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.onnx_predictor import GRAPH, OnnxPredictor
-from endotransfer.predict.prediction import ImagePredictor
 
 Backend = Literal["auto", "torch", "onnx"]
 

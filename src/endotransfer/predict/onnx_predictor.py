@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from endotransfer.errors import CheckpointError, ConfigError
-from endotransfer.predict.prediction import ImagePredictor, Marks, Pixels, Prediction, winners
+from endotransfer.predict.image_predictor import ImagePredictor
+from endotransfer.predict.prediction import Marks, Pixels, Prediction, most_probable
 
 GRAPH = "model.onnx"
-FLIPS: tuple[tuple[int, ...], ...] = ((), (1,), (0,), (0, 1))  # axes of [H, W] that are turned round
+FLIPS: tuple[tuple[int, ...], ...] = ((), (1,), (0,), (0, 1))  # axes of [H, W] that are mirrored
 
 
 class OnnxPredictor(ImagePredictor):
@@ -33,11 +34,14 @@ class OnnxPredictor(ImagePredictor):
 
     def predict_batch(self, images: Sequence[Pixels]) -> list[Prediction]:
         found = [self._probabilities(image) for image in images]
-        return [Prediction(winners(values)[0], values, tag) for values, tag in found]
+        return [
+            Prediction(most_probable(values)[0], values, tag, image, self.classes)
+            for image, (values, tag) in zip(images, found, strict=True)
+        ]
 
     def mark_batch(self, images: Sequence[Pixels]) -> list[Marks]:
         found = [self._probabilities(image) for image in images]
-        return [Marks(*winners(values), tag) for values, tag in found]
+        return [Marks(*most_probable(values), tag) for values, tag in found]
 
     def _probabilities(self, image: Pixels) -> tuple[NDArray[np.float32], float | None]:
         """[K, H, W] and S1's probability of a lesion.  One image at a time: a CPU gains nothing from a batch."""

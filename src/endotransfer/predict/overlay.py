@@ -5,8 +5,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from endotransfer.batch import IGNORE
 from endotransfer.data.class_colours import CLASS_COLOURS
+from endotransfer.label_values import IGNORE
 
 COLOURS = CLASS_COLOURS[1:]  # of the classes from 1 on, and from the start again after the last
 

@@ -12,21 +12,22 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 from PIL import Image
 from rich.console import Console
 
 from endotransfer.data.read.read_image import read_image
+from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.errors import DataError
 from endotransfer.io import write_atomically
 from endotransfer.predict.coco_writer import CocoWriter
+from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.inputs import Input, list_inputs
 from endotransfer.predict.load import load
 from endotransfer.predict.meter import Meter
 from endotransfer.predict.overlay import COLOURS, overlay
 from endotransfer.predict.pipeline import ahead
-from endotransfer.predict.prediction import ImagePredictor, Marks
-from endotransfer.predict.prediction_tables import DISCLAIMER, Figures
+from endotransfer.predict.prediction import Marks, mask_pixels
+from endotransfer.predict.prediction_tables import Figures
 from endotransfer.predict.shots import Marked, Shot, infer
 from endotransfer.predict.video import VideoReport, predict_video
 from endotransfer.predict.video_reader import VideoReader
@@ -58,10 +59,9 @@ class Job:
         if self.coco is not None:
             self.coco.add(f"{file_name}.png" if video else shot.file, marks)
         elif self.masks == "png" or (self.masks is None and not video):
-            binary = len(self.predictor.classes) == 2
             path = self.out / "masks" / f"{file_name}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(marks.mask * np.uint8(255) if binary else marks.mask).save(path)
+            Image.fromarray(mask_pixels(marks.mask, len(self.predictor.classes))).save(path)
 
     def keep(self, shot: Shot, marks: Marks | None) -> None:
         """Figures and mask of one picture, or its fault."""
@@ -97,7 +97,7 @@ def predict_files(
     out.mkdir(parents=True, exist_ok=True)
     coco = CocoWriter(predictor.classes, masks) if masks in ("rle", "polygons") else None
     with Figures(out, predictor.classes) as figures:
-        size = batch or default_batch(predictor)
+        size = batch or predictor.batch_size
         job = Job(out, predictor, size, masks, overlays, console, figures, coco)
         told = [_predict_images(job, images)] if images else []
         told += [_predict_one_video(job, one) for one in videos]
@@ -106,12 +106,6 @@ def predict_files(
         write_atomically(out / "masks.coco.json", content, DataError)
     _conclude(job, told, len(images), len(videos))
     return figures.csv
-
-
-def default_batch(predictor: ImagePredictor) -> int:
-    """A GPU wants many images at a time; a CPU does not care, and one at a time keeps a video's stages busy."""
-    device = getattr(predictor, "device", None)
-    return 16 if device is not None and device.type == "cuda" else 1
 
 
 def list_images(inputs: Sequence[Path]) -> dict[str, Path]:

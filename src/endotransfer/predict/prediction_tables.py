@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from endotransfer import __version__
+from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.errors import DataError
 from endotransfer.io import write_atomically
 from endotransfer.predict.prediction import Marks
 from endotransfer.predict.regions import Lesion, find_lesions
 from endotransfer.predict.shots import Shot
-
-DISCLAIMER = "Research use only, not a medical device."
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins so
+from endotransfer.spreadsheet import safe_cell
 
 
 class Figures:
@@ -93,13 +92,9 @@ def _picture(shot: Shot, marks: Marks, classes: list[str], pixels: list[int], le
 
 def _row(shot: Shot, marks: Marks, classes: list[str], pixels: list[int], lesions: list[Lesion]) -> dict[str, object]:
     tag, total = marks.lesion_probability, marks.mask.size
-    row = {key: _harmless(value) for key, value in _whence(shot).items()}
+    row = {key: safe_cell(value) for key, value in _whence(shot).items()}
     row["lesion_probability"] = "" if tag is None else f"{tag:.4f}"
     row |= {f"share_{name}": f"{count / total:.5f}" for name, count in zip(classes, pixels, strict=True)}
     row |= {f"area_{name}": count for name, count in zip(classes, pixels, strict=True)}
     boxes = "; ".join(" ".join(map(str, one.box)) for one in lesions)
     return row | {"confidence": f"{marks.confidence:.4f}", "lesions": len(lesions), "boxes": boxes}
-
-
-def _harmless(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

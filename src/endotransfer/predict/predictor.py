@@ -1,20 +1,19 @@
-"""A trained model for Python: `endotransfer.load(RUN).predict(image)`.  Research use only, not a medical device."""
+"""A trained model run by torch: `endotransfer.load(RUN).predict(image)`.  Research use only, not a medical device."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import torch
 from torch import Tensor
-from torch.nn.functional import interpolate
 
-from endotransfer.batch import LESION
-from endotransfer.data.pipeline.decoded_images import resize_image
 from endotransfer.engine.model_folder import TrainedModel, load_model
-from endotransfer.inference import FLIPS
-from endotransfer.predict.prediction import ImagePredictor, Marks, Pixels, Prediction
+from endotransfer.inference import forward_views, mean_probabilities, network_input, tag_probabilities, to_batch
+from endotransfer.predict.image_predictor import ImagePredictor
+from endotransfer.predict.prediction import Marks, Pixels, Prediction
 
 __all__ = ["Precision", "Prediction", "Predictor", "load"]
 
@@ -23,7 +22,7 @@ RESIZERS = 4  # threads: resizing releases the interpreter
 
 
 class Predictor(ImagePredictor):
-    """Any image in, a mask of the same size out; images are seen as they were when the model was measured.
+    """Any image in, a mask of the same size out, with the inference geometry under which the model was evaluated.
 
     `flips`: the mean of four predictions, of the image and its mirror images; four times the work.
     `precision`: bf16 computes the network in half the bits; auto does so on a GPU.
@@ -35,45 +34,41 @@ class Predictor(ImagePredictor):
         self.model = model
         self.device = device
         self.classes = list(model.classes.names)
-        self.flips = FLIPS if flips else FLIPS[:1]
+        self.flips = flips
         self.bf16 = precision == "bf16" or (precision == "auto" and device.type == "cuda")
+        # A CPU gains nothing from a batch, and one image at a time keeps the stages of a video busy.
+        self.batch_size = 16 if device.type == "cuda" else 1
 
     def predict_batch(self, images: Sequence[Pixels]) -> list[Prediction]:
         return [
-            Prediction(values.max(0).indices.byte().cpu().numpy(), values.cpu().numpy(), tag)
-            for values, tag in self._probabilities(images)
+            Prediction(values.max(0).indices.byte().cpu().numpy(), values.cpu().numpy(), tag, image, self.classes)
+            for image, (values, tag) in zip(images, self._probabilities(images), strict=True)
         ]
 
     def mark_batch(self, images: Sequence[Pixels]) -> list[Marks]:
-        """Winners are found on the device: of all the probabilities only theirs travel."""
+        """The most probable class is found on the device: of all the probabilities only its own travels."""
         found = []
         for values, tag in self._probabilities(images):
             best, mask = values.max(0)
             found.append(Marks(mask.byte().cpu().numpy(), best.cpu().numpy(), tag))
         return found
 
-    def _probabilities(self, images: Sequence[Pixels]) -> list[tuple[Tensor, float | None]]:
-        """For each image its probabilities [K, H, W] at its own size, on the device, and S1's of a lesion."""
+    def _probabilities(self, images: Sequence[Pixels]) -> Iterator[tuple[Tensor, float | None]]:
+        """For each image its probabilities [K, H, W] at its own size, on the device, and the tag head's of a lesion."""
         size = self.model.geometry.size
-        if size is None:  # each at its own size: no two need be equal
-            return [pair for image in images for pair in self._see([image], (image.shape[0], image.shape[1]))]
-        return self._see(images, size)
+        groups = [images] if size else [[image] for image in images]  # own sizes: no two need be equal
+        for group in groups:
+            yield from self._infer(group, size)
 
     @torch.inference_mode()
-    def _see(self, images: Sequence[Pixels], size: tuple[int, int]) -> list[tuple[Tensor, float | None]]:
-        """The same for images that the network sees at `size` = (H, W), or through windows of them."""
-        batch = torch.stack(_resized(images, size)).to(self.device).permute(0, 3, 1, 2)
-        batch = batch.to(torch.float32).contiguous() / 255
-        look, views, tags = self.model.geometry.through(self.model), [], []
-        for axes in self.flips:
-            with self._precision():
-                output = look(batch.flip(axes) if axes else batch)
-            views.append(output.logits.float().flip(axes))
-            if output.tag_logits is not None:
-                tags.append(output.tag_logits.float().softmax(1)[:, LESION])
-        chances = torch.stack(tags).mean(0).tolist() if tags else [None] * len(images)
+    def _infer(self, images: Sequence[Pixels], size: tuple[int, int] | None) -> list[tuple[Tensor, float | None]]:
+        """The same for images that the network sees at one `size` = (H, W)."""
+        batch = to_batch(_inputs(images, size), self.device)
+        with self._precision():
+            outputs = forward_views(self.model.geometry.wrap(self.model), batch, flips=self.flips)
+        chances = tag_probabilities(outputs, len(images))
         return [
-            (torch.stack([_at(view[index], image.shape[:2]) for view in views]).mean(0), chances[index])
+            (mean_probabilities(outputs, index, (image.shape[0], image.shape[1])), chances[index])
             for index, image in enumerate(images)
         ]
 
@@ -81,16 +76,11 @@ class Predictor(ImagePredictor):
         return torch.autocast(self.device.type, torch.bfloat16) if self.bf16 else nullcontext()
 
 
-def _resized(images: Sequence[Pixels], size: tuple[int, int]) -> list[Tensor]:
+def _inputs(images: Sequence[Pixels], size: tuple[int, int] | None) -> list[Tensor]:
     if len(images) == 1:
-        return [torch.tensor(resize_image(images[0], size))]
+        return [network_input(images[0], size)]
     with ThreadPoolExecutor(RESIZERS) as pool:
-        return list(pool.map(lambda image: torch.tensor(resize_image(image, size)), images))
-
-
-def _at(logits: Tensor, size: tuple[int, ...]) -> Tensor:
-    """Logits [K, h, w] of one image -> probabilities [K, H, W] at its own size."""
-    return interpolate(logits[None], size=size, mode="bilinear", align_corners=False)[0].softmax(0)
+        return list(pool.map(partial(network_input, size=size), images))
 
 
 def load(run: Path | str, device: str | None = None, *, flips: bool = False, precision: Precision = "32") -> Predictor:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from endotransfer.data.read.image_limits import MAX_PIXELS
-from endotransfer.predict.prediction import ImagePredictor, Marks, Pixels
+from endotransfer.predict.image_predictor import ImagePredictor
+from endotransfer.predict.prediction import Marks, Pixels
 
 
 @dataclass(frozen=True)

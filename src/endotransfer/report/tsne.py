@@ -18,11 +18,11 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from endotransfer.batch import Sample
 from endotransfer.data.folders.classes import Classes
-from endotransfer.data.pipeline.decoded_images import resize_image
 from endotransfer.data.read.checked_mask import read_checked_mask
 from endotransfer.data.read.read_image import image_size, read_image
 from endotransfer.engine.model_folder import TrainedModel
 from endotransfer.errors import DataError, EndotransferError
+from endotransfer.inference import network_input, to_batch
 from endotransfer.predict.predictor import load
 from endotransfer.report.csv_file import write_csv
 from endotransfer.report.drawing import Theme, caption, embed, panels, render
@@ -71,10 +71,10 @@ def tsne_section(study: Study, images: RunImages, folder: Path) -> Section:
     if not runs:
         body = missing("No run folder lies here, only figures, so there are no features to show.")
         return Section("features", "Features", body)
-    material = images.of(runs[0])
+    data = images.of(runs[0])
     shape = runs[0].experiment.data.shape
-    points = choose_points(material.masked, "source", material.classes, shape)
-    points += choose_points(material.test, "target", material.test_classes, shape)
+    points = choose_points(data.masked, "source", data.classes, shape)
+    points += choose_points(data.test, "target", data.test_classes, shape)
     domains, classes = names_of(points), np.concatenate([one.classes for one in points])
     embeddings, notes = [], []
     for run in runs:
@@ -85,7 +85,7 @@ def tsne_section(study: Study, images: RunImages, folder: Path) -> Section:
     if not embeddings:
         return Section("features", "Features", join(*map(missing, notes)))
     keys = [one.sample.key for one in points for _ in one.classes]
-    names = material.classes.names
+    names = data.classes.names
     rows = [
         (one.system, domains[n], names[classes[n]], keys[n], float(x), float(y))
         for one in embeddings
@@ -165,8 +165,7 @@ def embed_points(run: Run, points: Sequence[Points], domains: list[str], classes
 @torch.inference_mode()
 def features_of(model: TrainedModel, points: Points, device: torch.device) -> NDArray[np.float32]:
     """[N, C] at the chosen pixels of one image; each domain is shown as itself, where normalisation keeps two."""
-    small = torch.from_numpy(resize_image(read_image(points.sample.image), model.shape)).permute(2, 0, 1)
-    images = small[None].to(device, torch.float32) / 255
+    images = to_batch([network_input(read_image(points.sample.image), model.shape)], device)
     domain = "source" if points.domain == "source" else model.domain
     features = model.module(images, domain=domain).features[0].float()
     height, width = features.shape[1:]

@@ -17,7 +17,7 @@ from endotransfer.data.folders.faults import FaultError
 from endotransfer.data.read.read_mask import read_mask
 from endotransfer.errors import ConfigError
 from endotransfer.metrics import confusion, iou, lesion_iou
-from endotransfer.predict.prediction import Prediction, winners
+from endotransfer.predict.prediction import Prediction, most_probable
 from endotransfer.predict.predictor import Predictor, load
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.lru_cache import LruCache
@@ -56,7 +56,7 @@ def encode(probabilities: NDArray[np.float32]) -> NDArray[np.uint8]:
     HALF on are the model's own mask, and any other threshold is one comparison.  With two classes s is p_lesion.
     """
     normal, rest = probabilities[0], probabilities[1:]
-    best, chosen = winners(rest)
+    best, chosen = most_probable(rest)
     score = chosen / np.maximum(chosen + normal, np.finfo(np.float32).tiny)
     code = np.clip(np.ceil(score * 256) - 1, 0, 255)
     code = np.where(chosen > normal, np.maximum(code, HALF), np.minimum(code, HALF - 1))  # rounding must not decide

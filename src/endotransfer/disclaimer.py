@@ -1,0 +1,3 @@
+"""The sentence that goes with everything this project writes or shows."""
+
+DISCLAIMER = "Research use only, not a medical device."

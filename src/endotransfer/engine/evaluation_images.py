@@ -1,0 +1,55 @@
+"""Test images for evaluation: decoded, checked and resized in threads, a few batches ahead of the network."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from endotransfer.batch import Sample
+from endotransfer.data.folders.classes import Classes
+from endotransfer.data.read.checked_mask import read_checked_mask
+from endotransfer.data.read.read_image import read_image
+from endotransfer.inference import network_input
+
+READERS = 4  # threads: decoding releases the interpreter
+
+
+@dataclass(frozen=True)
+class EvaluationImage:
+    """One test image: the network's input, and the ground truth at the image's own size."""
+
+    sample: Sample
+    input: Tensor  # uint8 [h, w, 3], at the network's size
+    size: tuple[int, int]  # (H, W) of the image itself
+    truth: NDArray[np.uint8] | None  # [H, W]
+
+
+def read_batches(
+    samples: Sequence[Sample], classes: Classes, size: tuple[int, int] | None, batch: int
+) -> Iterator[list[EvaluationImage]]:
+    """`batch` images at a time, resized to `size`; never more than a few batches in memory.
+
+    At their own sizes (None) no two images need be equal, so they come one by one.
+    """
+    batch = batch if size else 1
+    with ThreadPoolExecutor(READERS) as readers:
+        ahead = [readers.submit(_read, sample, classes, size) for sample in samples[: 2 * batch]]
+        rest = iter(samples[2 * batch :])
+        while ahead:
+            now, ahead = ahead[:batch], ahead[batch:]
+            yield [future.result() for future in now]
+            ahead += [readers.submit(_read, sample, classes, size) for sample in islice(rest, len(now))]
+
+
+def _read(sample: Sample, classes: Classes, size: tuple[int, int] | None) -> EvaluationImage:
+    pixels = read_image(sample.image)
+    own = (pixels.shape[0], pixels.shape[1])
+    # A tag that contradicts its mask was an error, or was stated, before anything was trained.
+    truth = None
+    if sample.mask is not None:
+        truth = read_checked_mask(sample, own, classes, keep_contradictions=True).mask
+    return EvaluationImage(sample, network_input(pixels, size), own, truth)
