@@ -78,7 +78,7 @@ class SourceSet(Protocol):
     def __len__(self) -> int: ...  # images
 
 
-Domain = Literal["source", "target"]
+DomainName = Literal["source", "target"]
 Memo = dict[str, Any]  # one step's outputs, so that a later phase needs no second forward
 
 
@@ -91,7 +91,7 @@ class Method(nn.Module):
     variants: ClassVar[dict[str, dict[str, Any]]] = {}  # rows of an ablation: values laid over a preset's
     needs: ClassVar[Needs] = Needs()
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",)}  # phase -> the networks it trains
-    predict_as: ClassVar[Domain] = "target"  # whose statistics prediction uses, where normalisation keeps two sets
+    predict_as: ClassVar[DomainName] = "target"  # whose statistics prediction uses, where normalisation keeps two sets
 
     Config: ClassVar[type[Strict]] = Strict  # the method's own fields; a preset is a set of values for them
 

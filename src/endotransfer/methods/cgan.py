@@ -24,7 +24,7 @@ from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.methods.base import Memo, Method, split_output
 from endotransfer.methods.terms import source_terms, target_tag_term
 from endotransfer.models.backbones.stem import from_low_level, low_level, low_level_channels
-from endotransfer.models.critics.feature_critic import FeatureCritic
+from endotransfer.models.critics.cell_critics import FeatureCritic
 from endotransfer.models.generators.feature_generator import FeatureGenerator
 from endotransfer.models.generators.image_noise import like, uniform_noise
 from endotransfer.models.segmenters.segmenter import Segmenter

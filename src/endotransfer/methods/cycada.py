@@ -24,10 +24,11 @@ from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.losses.cycle_consistency import cycle_loss, image_critic_loss, realism_loss
 from endotransfer.methods.base import Memo, Method, Stage
 from endotransfer.methods.terms import source_terms, target_tag_term
+from endotransfer.models.critics.cell_critics import ScoreCritic
 from endotransfer.models.critics.running_accuracy import RunningAccuracy
-from endotransfer.models.critics.score_critic import ScoreCritic
+from endotransfer.models.critics.strided_critics import PatchCritic
 from endotransfer.models.frozen_forward import held_still
-from endotransfer.models.generators.translator import PatchCritic, Translator
+from endotransfer.models.generators.translator import Translator
 
 DOMAINS = ("source", "target")
 

@@ -23,7 +23,7 @@ from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.methods.base import Memo, Method, TaskInfo
 from endotransfer.methods.terms import pixel_tag_term, source_terms, target_tag_term
-from endotransfer.models.critics.patch_critic import SoftmaxCritic
+from endotransfer.models.critics.strided_critics import SoftmaxCritic
 from endotransfer.models.segmenters.two_level import TwoLevelSegmenter
 
 Levels = dict[str, Tensor]  # "main" and, with two levels, "aux": logits [B, K, H, W] at the image's size

@@ -33,7 +33,7 @@ from endotransfer.losses.domain_confusion import (
 )
 from endotransfer.methods.base import Memo, Method, TaskInfo
 from endotransfer.methods.terms import source_terms, target_tag_term
-from endotransfer.models.critics.cell_critic import CellCritic
+from endotransfer.models.critics.cell_critics import CellCritic
 
 
 class NmdConfig(Strict):

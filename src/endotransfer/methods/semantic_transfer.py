@@ -21,7 +21,7 @@ from endotransfer.losses.centroids import Centroids, alignment, class_sums, labe
 from endotransfer.losses.cross_entropy import segmentation, segmentation_by_tag
 from endotransfer.methods.base import Memo, Method, SourceSet, Stage
 from endotransfer.methods.terms import missed_term, pixel_tag_term, source_terms, target_tag_term
-from endotransfer.models.critics.discriminator import Discriminator
+from endotransfer.models.critics.strided_critics import Discriminator
 from endotransfer.models.local_features import LocalHead, LocalView
 from endotransfer.models.mean_teacher import MeanTeacher
 from endotransfer.pseudo_labels.label_target_set import TargetSet, label_target_set

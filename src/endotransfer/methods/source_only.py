@@ -8,7 +8,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from endotransfer.batch import Batch
-from endotransfer.methods.base import Domain, Memo, Method, Needs
+from endotransfer.methods.base import DomainName, Memo, Method, Needs
 from endotransfer.methods.terms import source_terms
 
 
@@ -16,7 +16,7 @@ class SourceOnly(Method):
     name = "source_only"
     summary = "the baseline (BL): trained on source masks and tags, never sees a target image"
     needs = Needs(target=False)
-    predict_as: ClassVar[Domain] = "source"  # with statistics per domain, the other set was never trained
+    predict_as: ClassVar[DomainName] = "source"  # with statistics per domain, the other set was never trained
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         source = batch.source

@@ -26,7 +26,7 @@ from endotransfer.losses import size_constraint as sizes
 from endotransfer.losses.domain_confusion import confusion_loss, domain_loss, ramp, scores_of
 from endotransfer.methods.base import Memo, Method, SourceSet, TaskInfo
 from endotransfer.methods.terms import source_terms, target_tag_term
-from endotransfer.models.critics.cell_critic import CellCritic
+from endotransfer.models.critics.cell_critics import CellCritic
 from endotransfer.pseudo_labels.label_target_set import TargetSet
 
 

@@ -1,10 +1,9 @@
-"""CGAN's generator and critic: shapes, a start without adaptation, noise that counts, images that stay apart."""
+"""CGAN's generator: shapes, a start without adaptation, noise that counts, images that stay apart."""
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from endotransfer.models.critics.feature_critic import FeatureCritic
 from endotransfer.models.generators.feature_generator import FeatureGenerator
 from endotransfer.models.generators.residual import ResidualBlock
 
@@ -61,12 +60,3 @@ def test_a_residual_block_adds_to_its_input(features: Tensor) -> None:
     for layer in block.layers[2].parameters():
         nn.init.zeros_(layer)
     assert torch.equal(block(features), features)
-
-
-def test_the_critic_is_three_layers_that_judge_each_cell_by_itself(features: Tensor) -> None:
-    critic = FeatureCritic(6)
-    convolutions = [layer for layer in critic.layers if isinstance(layer, nn.Conv2d)]
-    assert [layer.out_channels for layer in convolutions] == [512, 512, 1]
-    scores = critic(features)
-    assert scores.shape == (3, 1, 8, 9)
-    torch.testing.assert_close(critic(features[:, :, 2:3, 4:5]), scores[:, :, 2:3, 4:5])

@@ -1,8 +1,9 @@
-"""CycleGAN's two networks (Zhu, Park, Isola, Efros, ICCV 2017), at half the width: image translator and critic."""
+"""CycleGAN's image translator (Zhu, Park, Isola, Efros, ICCV 2017), at half the width."""
 
-import torch
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
+
+from endotransfer.models.generators.residual import ResidualBlock, convolution
 
 DARKEST = 0.01  # what lies below (and above 1 - it) is moved there: the logit of 0 would be infinite
 
@@ -20,7 +21,9 @@ class Translator(nn.Module):
         self.first = _layer(3, width, kernel=7)
         self.to_half = _layer(width, 2 * width, stride=2)
         self.to_quarter = _layer(2 * width, 4 * width, stride=2)
-        self.blocks = nn.Sequential(*(_ResidualBlock(4 * width) for _ in range(blocks)))
+        self.blocks = nn.Sequential(
+            *(ResidualBlock(4 * width, nn.InstanceNorm2d, padding="reflect") for _ in range(blocks))
+        )
         self.back_to_half = _layer(4 * width, 2 * width)
         self.back_to_full = _layer(2 * width, width)
         self.last = nn.Conv2d(width, 3, 7, padding=3, padding_mode="reflect")
@@ -37,43 +40,6 @@ class Translator(nn.Module):
         return (images.clamp(DARKEST, 1 - DARKEST).logit() + change.to(images.dtype)).sigmoid()
 
 
-class PatchCritic(nn.Module):
-    """Images [B, 3, H, W] -> scores [B, 1, about H / 8, about W / 8], trained to 1 for real and 0 for translated ones.
-
-    Four 4x4 convolutions and a fifth that scores overlapping patches, LeakyReLU 0.2.  Without CycleGAN's instance norm,
-    which takes an image's mean colour away: that is the better part of what sets two endoscopes apart.
-    """
-
-    def __init__(self, width: int = 32) -> None:
-        super().__init__()
-        layers: list[nn.Module] = []
-        before = 3
-        for after, stride in ((width, 2), (2 * width, 2), (4 * width, 2), (8 * width, 1)):
-            layers += [nn.Conv2d(before, after, 4, stride=stride, padding=1), nn.LeakyReLU(0.2, inplace=True)]
-            before = after
-        self.layers = nn.Sequential(*layers, nn.Conv2d(before, 1, 4, padding=1))
-
-    def forward(self, images: Tensor) -> Tensor:
-        return self.layers(2 * images - 1)
-
-
-class _ResidualBlock(nn.Module):
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            _layer(channels, channels), _convolution(channels, channels), nn.InstanceNorm2d(channels)
-        )  # fmt: skip
-
-    def forward(self, features: Tensor) -> Tensor:
-        return torch.add(features, self.layers(features))
-
-
 def _layer(before: int, after: int, kernel: int = 3, stride: int = 1) -> nn.Sequential:
-    return nn.Sequential(
-        _convolution(before, after, kernel, stride), nn.InstanceNorm2d(after), nn.ReLU(inplace=True)
-    )  # fmt: skip
-
-
-def _convolution(before: int, after: int, kernel: int = 3, stride: int = 1) -> nn.Conv2d:
-    """No bias: instance norm follows and would take it away."""
-    return nn.Conv2d(before, after, kernel, stride, kernel // 2, padding_mode="reflect", bias=False)
+    layer = convolution(before, after, nn.InstanceNorm2d, stride=stride, kernel=kernel, padding="reflect")
+    return nn.Sequential(layer, nn.ReLU(inplace=True))
