@@ -71,7 +71,7 @@ def finish(run: RunFolder, experiment: Experiment, skill: float | None = None) -
         truth = (np.arange(64).reshape(8, 8) < 8 * (index + 1)).astype(int)
         wrong = draw.random((8, 8)) > skill
         scores.update(np.where(wrong, 1 - truth, truth), truth, key=f"capsule/{index}", group=f"p{index // 2}", tag=1)
-    results = head_of(experiment.method, experiment.seed, scores.classes) | scores.summary(resamples=20)
+    results = head_of(experiment.method, experiment.seed, scores.classes) | scores.summary(resamples=20).to_dict()
     (run.path / "scores.json").write_text(json.dumps(scores.rows()))
     run.results.write_text(json.dumps(results))
     return results

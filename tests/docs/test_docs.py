@@ -186,7 +186,7 @@ def test_documented_presets_are_those_of_the_method() -> None:
 def test_every_figure_is_documented() -> None:
     scores = Scores(["normal", "lesion"])
     scores.update(np.zeros((8, 8), int), np.ones((8, 8), int), key="a", tag=1, lesion_probability=0.5)
-    figures = scores.summary(resamples=2) | tag_evidence([1], [64], [1])
+    figures = scores.summary(resamples=2).to_dict() | tag_evidence([1], [64], [1])
     inner = [figures[part] for part in ("per_image", "lesion_wise", "tags", "intervals", "tag_evidence")]
     described = section("results.json")
     assert [key for part in (figures, *inner) for key in part if f"`{key}`" not in described] == []

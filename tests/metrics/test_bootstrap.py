@@ -7,13 +7,13 @@ import pytest
 
 from endotransfer.errors import DataError
 from endotransfer.metrics import (
-    bootstrap_interval,
     iou_of,
     lesion_dice,
     miou,
     paired_bootstrap,
     resampled_sums,
 )
+from endotransfer.metrics.bootstrap import percentiles
 
 
 def noisy_images(count, seed=0, skill=0.8, spread=0.1):
@@ -34,6 +34,11 @@ def literal_interval(matrices, groups, statistic, resamples, seed):
         images = [m for name in chosen for m, group in zip(matrices, groups, strict=True) if group == name]
         values.append(float(statistic(sum(images))))
     return tuple(np.percentile(values, [2.5, 97.5]))
+
+
+def bootstrap_interval(matrices, groups, statistic, resamples=1000, seed=0, level=0.95):
+    """(low, high), as an evaluation makes them of its figures."""
+    return percentiles(statistic(resampled_sums(matrices, groups, resamples, seed)), level)
 
 
 def width(interval):

@@ -8,7 +8,8 @@ import torch
 
 from endotransfer.batch import IGNORE, LESION, NORMAL
 from endotransfer.errors import DataError
-from endotransfer.metrics import Scores, bootstrap_interval, confusion, dice, iou, miou, paired_bootstrap
+from endotransfer.metrics import Scores, confusion, dice, iou, miou, paired_bootstrap, resampled_sums
+from endotransfer.metrics.bootstrap import percentiles
 
 TWO = ["normal", "lesion"]
 FOUR = ["normal", "polyp", "ulcer", "never"]
@@ -88,7 +89,7 @@ def test_shards_merge_to_exactly_the_same_summary(shards):
     for part in parts[1:]:
         parts[0].merge(part)
     np.testing.assert_array_equal(parts[0].matrices(), whole.matrices())
-    assert json.dumps(parts[0].summary()) == json.dumps(whole.summary())
+    assert json.dumps(parts[0].summary().to_dict()) == json.dumps(whole.summary().to_dict())
 
 
 def test_images_that_pad_a_shard_count_once():
@@ -112,7 +113,7 @@ def test_scores_for_other_classes_are_refused():
 def test_rows_travel_as_json_and_lose_nothing():
     scores = scored(images())
     rows = json.loads(json.dumps(scores.rows()))
-    assert json.dumps(Scores.from_rows(FOUR, rows).summary()) == json.dumps(scores.summary())
+    assert json.dumps(Scores.from_rows(FOUR, rows).summary().to_dict()) == json.dumps(scores.summary().to_dict())
     street = scored(images(), lesions=False)
     assert Scores.from_rows(FOUR, street.rows(), lesions=False).rows() == street.rows()
 
@@ -164,9 +165,9 @@ def test_ignored_pixels_are_neither_lesions_nor_false_positives():
 
 
 def test_an_image_with_every_pixel_ignored_is_counted_and_changes_nothing(four_images):
-    before = four_images.summary()
+    before = four_images.summary().to_dict()
     four_images.update(FIRST, EMPTY + IGNORE, key="set/blank")
-    after = four_images.summary()
+    after = four_images.summary().to_dict()
     assert (after.pop("images"), after.pop("unlabelled_images")) == (5, 1)
     assert after == {k: v for k, v in before.items() if k not in ("images", "unlabelled_images")}
 
@@ -188,7 +189,7 @@ def test_intervals_draw_whole_patients_and_enclose_the_figure():
     scores = scored(images())
     summary = scores.summary(resamples=300, seed=5)
     found = summary["intervals"]
-    expected = bootstrap_interval(scores.matrices(), scores.groups(), miou, 300, seed=5)
+    expected = percentiles(miou(resampled_sums(scores.matrices(), scores.groups(), 300, seed=5)), 0.95)
     assert found["miou"] == pytest.approx([100 * end for end in expected])
     assert (found["level"], found["resamples"], found["groups"]) == (95, 300, 6)
     assert found["iou"]["never"] is None
@@ -236,11 +237,11 @@ def test_street_scenes_have_no_lesions():
 
 
 def test_no_image_at_all_gives_none_not_nan():
-    summary = Scores(TWO).summary()
+    summary = Scores(TWO).summary().to_dict()
     assert summary["miou"] is None and summary["images"] == 0
     assert summary["lesion_wise"]["false_positives_per_image"] is None
     json.dumps(summary, allow_nan=False)
 
 
 def test_summary_is_json_without_nan():
-    json.dumps(scored(images()).summary(), allow_nan=False)
+    json.dumps(scored(images()).summary().to_dict(), allow_nan=False)

@@ -54,7 +54,7 @@ def evaluate(
     scores, evidence = evaluate_samples(
         model, domain.samples, domain.classes, model.geometry, where, lesions=lesions, pranet=pranet, flips=flips
     )
-    results = head_of(model.info.method.model_dump(), model.info.seed, theirs) | scores.summary() | evidence
+    results = head_of(model.info.method.model_dump(), model.info.seed, theirs) | scores.summary().to_dict() | evidence
     results |= {"flips": True} if flips else {}
     if out is not None:
         write_atomically(out, json.dumps(results, indent=2), ConfigError)
@@ -94,7 +94,7 @@ def finish(
     if not writes:
         return {}
     results = head_of(experiment.method, experiment.seed, experiment_data.classes.names)
-    results |= {"name": experiment.name, **scores.summary(experiment.evaluation.resamples), **evidence, "cost": cost}
+    results |= {"name": experiment.name, **scores.summary(experiment.evaluation.resamples).to_dict(), **evidence, "cost": cost}
     results |= method.findings()
     counts = {
         "source with mask": len(experiment_data.masked),

@@ -12,26 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from endotransfer.errors import DataError
 from endotransfer.metrics.rates import Matrices, Statistic
 
-Groups = Sequence[Hashable] | NDArray
+Groups = Sequence[Hashable] | NDArray[np.generic]
 Interval = tuple[float, float]
 
 _CHUNK = 1000  # resamples drawn at once: bounds the memory for weights, not the result
-
-
-def bootstrap_interval(
-    matrices: ArrayLike,
-    groups: Groups,
-    statistic: Statistic,
-    resamples: int = 1000,
-    seed: int = 0,
-    level: float = 0.95,
-) -> Interval:
-    """(low, high) of `statistic` of the summed `matrices` [N, K, K], `groups` [N] drawn with replacement.
-
-    A resample in which the statistic does not exist (its class is absent) is left out.  (NaN, NaN) with fewer
-    than two groups: one patient says nothing about the next.
-    """
-    return percentiles(statistic(resampled_sums(matrices, groups, resamples, seed)), level)
 
 
 def paired_bootstrap(

@@ -1,7 +1,5 @@
 """Pixels counted by true and predicted class: the one thing from which every pixel figure is derived."""
 
-from typing import Any
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -10,7 +8,7 @@ from torch import Tensor
 from endotransfer.batch import IGNORE
 from endotransfer.errors import DataError
 
-Labels = Tensor | NDArray[Any]
+Labels = Tensor | NDArray[np.generic]
 Counts = NDArray[np.int64]
 
 _BYTE = 256  # class numbers are bytes, as in an index mask
@@ -51,7 +49,7 @@ def _class_numbers(labels: Labels, classes: int, name: str) -> Tensor:
     return numbers
 
 
-def _refuse_unknown_classes(present: NDArray[Any], classes: int, name: str) -> None:
+def _refuse_unknown_classes(present: Counts, classes: int, name: str) -> None:
     unknown = present[(present < 0) | (present >= classes)]
     if unknown.size:
         raise DataError(

@@ -1,14 +1,30 @@
 """What one image contributes to an evaluation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict  # pydantic asks for it before Python 3.12
 
 from endotransfer.batch import UNKNOWN_TAG
 from endotransfer.metrics.counts import Counts
 from endotransfer.metrics.lesion_matches import LesionMatches
+
+
+class ImageRow(TypedDict):
+    """An image's scores as plain values, ready for JSON."""
+
+    key: str
+    matrix: list[list[int]]
+    group: str
+    finding: str
+    tag: int
+    lesion_probability: float | None
+    lesions: tuple[int, ...] | None  # found, lesions, false positives
+
+
+_ROW = TypeAdapter(ImageRow)
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,15 +39,22 @@ class ImageScores:
     lesion_probability: float | None = None  # S1's, where there is an S1
     lesions: LesionMatches | None = None
 
-    def row(self) -> dict[str, Any]:
-        """Plain values, ready for JSON: what travels between processes and into files."""
-        lesions = None if self.lesions is None else list(self.lesions)
-        return {**vars(self), "matrix": self.matrix.tolist(), "lesions": lesions}
+    def row(self) -> ImageRow:
+        """What travels between processes and into files."""
+        return ImageRow(
+            key=self.key, matrix=self.matrix.tolist(), group=self.group, finding=self.finding, tag=self.tag,
+            lesion_probability=self.lesion_probability, lesions=None if self.lesions is None else tuple(self.lesions),
+        )  # fmt: skip
 
     @classmethod
-    def from_row(cls, row: dict[str, Any]) -> "ImageScores":
+    def from_row(cls, raw: Mapping[str, object]) -> "ImageScores":
+        """The opposite of `row`; ValueError for anything else."""
+        row = _ROW.validate_python(raw)
         lesions = None if row["lesions"] is None else LesionMatches(*row["lesions"])
-        return cls(**{**row, "matrix": np.array(row["matrix"], dtype=np.int64), "lesions": lesions})
+        matrix = np.array(row["matrix"], dtype=np.int64)
+        return cls(
+            row["key"], matrix, row["group"], row["finding"], row["tag"], row["lesion_probability"], lesions,
+        )  # fmt: skip
 
     @property
     def resampled_with(self) -> str:

@@ -1,6 +1,6 @@
 """Lesions counted one by one: was each found, and how many were invented."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ def lesion_matches(
     return LesionMatches(int(found.sum()), int(lesion.sum()), int(invented.sum()))
 
 
-def _sizes(mask: Mask, other: Mask, counted: Mask) -> tuple[NDArray[Any], NDArray[Any]]:
+def _sizes(mask: Mask, other: Mask, counted: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each component of `mask`: its counted pixels, and how many of those lie in `other`."""
     from scipy.ndimage import label  # here, because scipy.ndimage is slow to import
 

@@ -5,13 +5,12 @@ here the map of lesion probabilities is stretched to 0..1 in every image, Dice a
 and every image counts alike.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from endotransfer.batch import IGNORE
 from endotransfer.errors import DataError
+from endotransfer.metrics.figure import Scalar
 from endotransfer.metrics.percent import percent
 from endotransfer.metrics.s_measure import s_measure
 from endotransfer.metrics.threshold_curves import (
@@ -24,6 +23,7 @@ from endotransfer.metrics.threshold_curves import (
 )
 from endotransfer.metrics.weighted_f import weighted_f
 
+NAMES = ("mean_dice", "mean_iou", "max_dice", "s_measure", "mean_e_measure", "max_e_measure", "weighted_f", "mae")
 RULE = (
     "lesion probability at the mask's own size, stretched to 0..1 in each image, in 256 steps; mean: over thresholds, "
     "then images; max: the one best threshold of the set; an image without a lesion pixel is left out and counted in "
@@ -39,7 +39,7 @@ class PraNetScores:
         self._figures: list[tuple[float, float, float]] = []  # S-measure, weighted F, MAE
         self._without_lesion = 0
 
-    def update(self, probability: ArrayLike, truth: NDArray[Any], image: str = "") -> None:
+    def update(self, probability: ArrayLike, truth: NDArray[np.generic], image: str = "") -> None:
         """Score one image: `probability` of a lesion [H, W]; `truth` [H, W], 0 normal, IGNORE unlabelled."""
         unlabelled = truth == IGNORE
         lesion = (truth != 0) & ~unlabelled
@@ -53,26 +53,19 @@ class PraNetScores:
         error = float(np.abs(levels / (LEVELS - 1) - lesion).mean())
         self._figures.append((s_measure(levels, lesion), weighted_f(levels, lesion), error))
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Scalar]:
         """Means over images, the curves then over thresholds or their best."""
         curves = np.array(self._curves).reshape(-1, 3, LEVELS)
         known = len(curves) > 0
         dice, iou, e_measure = curves.mean(0) if known else np.full((3, LEVELS), np.nan)
         structure, weighted, error = np.array(self._figures).mean(0) if known else np.full(3, np.nan)
-        figures = {
-            "mean_dice": dice.mean(),
-            "mean_iou": iou.mean(),
-            "max_dice": dice.max(),
-            "s_measure": structure,
-            "mean_e_measure": e_measure.mean(),
-            "max_e_measure": e_measure.max(),
-            "weighted_f": weighted,
-            "mae": error,
-        }
+        figures = (
+            dice.mean(), iou.mean(), dice.max(), structure, e_measure.mean(), e_measure.max(), weighted, error,
+        )  # fmt: skip
         return {
             "images": len(curves),
             "without_lesion": self._without_lesion,
-            **{name: percent(value) for name, value in figures.items()},
+            **{name: percent(value) for name, value in zip(NAMES, figures, strict=True)},
             "rule": RULE,
         }
 

@@ -1,17 +1,19 @@
 """One pass over the images keeps one small matrix each; every figure is derived from those."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
 from endotransfer.batch import IGNORE, UNKNOWN_TAG
 from endotransfer.errors import DataError
 from endotransfer.metrics.counts import Counts, Labels, confusion
-from endotransfer.metrics.image_scores import ImageScores, stack
+from endotransfer.metrics.image_scores import ImageRow, ImageScores, stack
 from endotransfer.metrics.lesion_matches import LesionMatches, lesion_matches
-from endotransfer.metrics.summary import summarise
+from endotransfer.metrics.scored_images import ScoredImages
+from endotransfer.metrics.summarise import summarise
+from endotransfer.metrics.summary import Summary
 
 
 class Scores:
@@ -57,20 +59,20 @@ class Scores:
         """What the bootstrap draws, [N]."""
         return [image.resampled_with for image in self.images()]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[ImageRow]:
         """Plain values, for JSON: what a process sends to another, and the table of images."""
         return [image.row() for image in self.images()]
 
     @classmethod
-    def from_rows(cls, classes: Sequence[str], rows: Iterable[dict[str, Any]], lesions: bool = True) -> "Scores":
+    def from_rows(cls, classes: Sequence[str], rows: Iterable[Mapping[str, object]], lesions: bool = True) -> "Scores":
         scores = cls(classes, lesions)
         for row in rows:
             scores._add(ImageScores.from_row(row))
         return scores
 
-    def summary(self, resamples: int = 1000, seed: int = 0, level: float = 0.95) -> dict[str, Any]:
-        """Every figure in per cent, None where it does not exist; `resamples=0` spares the intervals."""
-        return summarise(self.images(), self.classes, self.lesions, resamples, seed, level)
+    def summary(self, resamples: int = 1000, seed: int = 0, level: float = 0.95) -> Summary:
+        """Every registered figure; `resamples=0` spares the intervals."""
+        return summarise(ScoredImages(self.images(), self.classes, self.lesions), resamples, seed, level)
 
     def _add(self, image: ImageScores) -> None:
         known = self._by_key.setdefault(image.key, image)
@@ -83,5 +85,5 @@ def _count_lesions(prediction: Labels, truth: Labels) -> LesionMatches:
     return lesion_matches(predicted != 0, true != 0, ignored=true == IGNORE)
 
 
-def _on_host(labels: Labels) -> NDArray[Any]:
+def _on_host(labels: Labels) -> NDArray[np.generic]:
     return labels.cpu().numpy() if isinstance(labels, Tensor) else labels

@@ -1,170 +1,105 @@
-"""The figures of an evaluation as one dictionary: per cent, None for what does not exist, ready for JSON."""
+"""The figures of an evaluation: per cent where nothing else is said, None for what does not exist."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
-import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from endotransfer.batch import LESION, NORMAL, UNKNOWN_TAG
-from endotransfer.config.class_lists import further_means
-from endotransfer.metrics import rates
-from endotransfer.metrics.bootstrap import percentiles, resampled_sums
-from endotransfer.metrics.counts import Counts
-from endotransfer.metrics.image_scores import ImageScores, stack
-from endotransfer.metrics.lesion_matches import MIN_COVER, MIN_PIXELS
-from endotransfer.metrics.percent import percent, percents
-from endotransfer.metrics.tag_separation import accuracy, auroc
+from endotransfer.metrics.figure import FigureValue
 
-Figures = dict[str, Any]
-
-EMPTY_MASKS = (
-    "an image without a lesion pixel in truth and in prediction is left out of iou_lesion and dice_lesion "
-    "and counted in both_empty; an image with lesion pixels in only one of the two scores 0"
-)
-LESION_RULE = (
-    f"a lesion is an 8-connected component of at least {MIN_PIXELS} pixels; found: at least {MIN_COVER:.0%} "
-    "of it predicted; false positive: a predicted component of that size that touches no lesion pixel"
-)
+Ends = tuple[float, float]
+Model = TypeVar("Model", bound=BaseModel)
 
 
-def summarise(
-    images: Sequence[ImageScores],
-    classes: Sequence[str],
-    lesions: bool,
-    resamples: int,
-    seed: int,
-    level: float,
-) -> Figures:
-    """All figures.  With `lesions`, class 0 is normal tissue and the lesion figures merge all other classes;
-    without (street scenes) they are None."""
-    # An image whose every pixel is IGNORE says nothing: it is counted and otherwise left out.
-    labelled = [image for image in images if image.matrix.any()]
-    matrices = stack(labelled, len(classes))
-    groups = [image.resampled_with for image in labelled]
-    sums = resampled_sums(matrices, groups, resamples, seed)
-    return {
-        "images": len(images),
-        "unlabelled_images": len(images) - len(labelled),
-        **pixel_figures(matrices.sum(0), classes, lesions),
-        "per_image": per_image_figures(matrices, lesions),
-        "lesion_wise": lesion_wise_figures(labelled) if lesions else None,
-        "tags": tag_figures(images),
-        "by_finding": by_finding(labelled, classes, lesions),
-        "intervals": {
-            "level": 100.0 * level,
-            "resamples": resamples,
-            "groups": len(set(groups)),
-            **intervals(sums, classes, lesions, level),
-        },
-    }
+class Intervals(BaseModel):
+    """Bootstrap intervals (low, high) by figure; of a figure by class, by class."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    level: float = 95.0  # per cent
+    resamples: int = 0
+    groups: int = 0  # what was drawn: patients, clusters, or single images
+    ends: dict[str, Ends | dict[str, Ends | None] | None] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _collect(cls, raw: object) -> object:
+        return nested(raw, cls, "ends")
+
+    def of(self, name: str) -> Ends | None:
+        """The interval of `miou`, or of one class: `iou.lesion`."""
+        found = _look_up(self.ends, name)
+        return None if isinstance(found, dict) else found
+
+    def to_dict(self) -> dict[str, object]:
+        return flat(self, "ends")
 
 
-# PAPER: how IoU is averaged is not stated; this is one matrix over the data set, `per_image_figures` the other way.
-def pixel_figures(matrix: Counts, classes: Sequence[str], lesions: bool) -> Figures:
-    """Over all pixels of a data set at once, from its summed matrix [K, K]."""
+class Summary(BaseModel):
+    """One evaluation.  As JSON it is flat: every key that is no field here is a figure."""
 
-    def named(values: rates.Rates) -> dict[str, float | None]:
-        return {name: percent(value) for name, value in zip(classes, values, strict=True)}
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    return {
-        "iou": named(rates.iou(matrix)),
-        "iou_normal": percent(rates.normal_iou(matrix)) if lesions else None,
-        "iou_lesion": percent(rates.lesion_iou(matrix)) if lesions else None,
-        "miou": percent(rates.miou(matrix)),
-        **{name: percent(rates.miou_of(some)(matrix)) for name, some in further_means(classes).items()},
-        "dice": named(rates.dice(matrix)),
-        "dice_lesion": percent(rates.lesion_dice(matrix)) if lesions else None,
-        "precision": named(rates.precision(matrix)),
-        "recall": named(rates.recall(matrix)),
-        "absent_classes": [n for n, value in zip(classes, rates.iou(matrix), strict=True) if np.isnan(value)],
-    }
+    images: int | None = None  # with a mask
+    unlabelled_images: int | None = None  # of them without one labelled pixel
+    figures: dict[str, FigureValue] = Field(default_factory=dict)
+    by_finding: dict[str, "Summary"] = Field(default_factory=dict)
+    intervals: Intervals | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _collect(cls, raw: object) -> object:
+        return nested(raw, cls, "figures")
 
-def per_image_figures(matrices: Counts, lesions: bool) -> Figures:
-    """Means over images [N, K, K], each image counting the same whatever its size.
+    def figure(self, name: str) -> float | None:
+        """The number called `miou`, `iou.lesion` or `tags.auroc`; None where there is none."""
+        found = _look_up(self.figures, name)
+        return float(found) if isinstance(found, int | float) else None
 
-    `overlap_share` x `dice_given_overlap` is the mean Dice over images with a true lesion: did the model see
-    the place, and if so, how well did it draw it.
-    """
-    mean_iou = percent(rates.mean_of_known(rates.miou(matrices)))
-    if not lesions:
-        return {"miou": mean_iou}
-    merged = rates.lesion_confusion(matrices)
-    dice = rates.lesion_dice(matrices)
-    overlap = merged[:, LESION, LESION] > 0
-    has_lesion = merged[:, LESION].sum(-1) > 0
-    return {
-        "miou": mean_iou,
-        "iou_lesion": percent(rates.mean_of_known(rates.lesion_iou(matrices))),
-        "dice_lesion": percent(rates.mean_of_known(dice)),
-        "images": int((~np.isnan(dice)).sum()),
-        "both_empty": int(np.isnan(dice).sum()),
-        "empty_masks": EMPTY_MASKS,
-        "overlap_share": percent(rates.ratio(overlap.sum(), has_lesion.sum())),
-        "dice_given_overlap": percent(rates.mean_of_known(dice[overlap])),
-    }
+    def interval(self, name: str) -> Ends | None:
+        return None if self.intervals is None else self.intervals.of(name)
+
+    def to_dict(self) -> dict[str, object]:
+        """As results.json has it."""
+        return flat(self, "figures")
+
+    def __getitem__(self, key: str) -> Any:
+        """What results.json has under `key`."""
+        return self.to_dict()[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.to_dict()
 
 
-def lesion_wise_figures(images: Sequence[ImageScores]) -> Figures:
-    """Lesions counted one by one."""
-    counts = np.array([image.lesions for image in images if image.lesions], dtype=np.int64).reshape(-1, 3)
-    found, lesions, invented = counts.sum(0).tolist()
-    return {
-        "sensitivity": percent(rates.ratio(found, lesions)),
-        "false_positives_per_image": invented / len(counts) if len(counts) else None,
-        "found": found,
-        "lesions": lesions,
-        "false_positives": invented,
-        "rule": LESION_RULE,
-    }
+def nested(raw: object, model: type[BaseModel], into: str) -> object:
+    """Flat JSON as `model` wants it: keys that are no field go `into` one, in their order."""
+    if not isinstance(raw, Mapping) or into in raw:
+        return raw
+    fields = {key: value for key, value in raw.items() if key in model.model_fields}
+    return {**fields, into: {key: value for key, value in raw.items() if key not in model.model_fields}}
 
 
-def tag_figures(images: Sequence[ImageScores]) -> Figures | None:
-    """S1 against the tags, over the images that have both; None where there is no S1."""
-    if all(image.lesion_probability is None for image in images):
-        return None
-    pairs = [(i.lesion_probability, i.tag) for i in images if i.lesion_probability is not None and i.tag != UNKNOWN_TAG]
-    probability = np.array([pair[0] for pair in pairs])
-    tags = np.array([pair[1] for pair in pairs])
-    prediction = np.where(probability > 0.5, LESION, NORMAL)
-    return {
-        "accuracy": percent(accuracy(prediction, tags)),
-        "auroc": percent(auroc(probability, tags)),
-        "images": len(pairs),
-    }
+def flat(model: BaseModel, into: str) -> dict[str, object]:
+    """The opposite of `nested`; what was never set is left out."""
+    content: dict[str, object] = {}
+    for name in type(model).model_fields:
+        if name == into:
+            content |= {key: _plain(value) for key, value in getattr(model, into).items()}
+        elif name in model.model_fields_set:
+            content[name] = _plain(getattr(model, name))
+    return content
 
 
-def by_finding(images: Sequence[ImageScores], classes: Sequence[str], lesions: bool) -> dict[str, Figures]:
-    """Pixel and lesion figures of the images with each finding; an image with `a+b` counts under both.
-
-    A finding that means "nothing here" has no lesion pixel, so its IoU of the lesion is 0 or does not exist.
-    """
-    members: dict[str, list[ImageScores]] = {}
-    for image in images:
-        for finding in filter(None, image.finding.split("+")):
-            members.setdefault(finding, []).append(image)
-    return {
-        finding: {
-            "images": len(some),
-            **pixel_figures(stack(some, len(classes)).sum(0), classes, lesions),
-            "lesion_wise": lesion_wise_figures(some) if lesions else None,
-        }
-        for finding, some in sorted(members.items())
-    }
+def _plain(value: object) -> object:
+    if isinstance(value, Summary | Intervals):
+        return value.to_dict()
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
-def intervals(sums: rates.Matrices, classes: Sequence[str], lesions: bool, level: float) -> Figures:
-    """Bootstrap intervals [low, high] from resampled matrices [R, K, K]; None where there is none."""
-
-    def interval(statistic: rates.Statistic) -> list[float] | None:
-        return percents(percentiles(statistic(sums), level))
-
-    return {
-        "miou": interval(rates.miou),
-        **{name: interval(rates.miou_of(some)) for name, some in further_means(classes).items()},
-        "iou": {name: interval(rates.iou_of(index)) for index, name in enumerate(classes)},
-        "iou_normal": interval(rates.normal_iou) if lesions else None,
-        "iou_lesion": interval(rates.lesion_iou) if lesions else None,
-        "dice": {name: interval(rates.dice_of(index)) for index, name in enumerate(classes)},
-        "dice_lesion": interval(rates.lesion_dice) if lesions else None,
-    }
+def _look_up(values: Mapping[str, object], name: str) -> Any:
+    """`iou.lesion` -> values["iou"]["lesion"]; a class may have a dot in its name."""
+    section, dot, key = name.partition(".")
+    found = values.get(section)
+    return found.get(key) if dot and isinstance(found, Mapping) else None if dot else found

@@ -1,11 +1,10 @@
 """What can be said of a model where nobody drew target masks: how its masks agree with the tags."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from endotransfer.batch import LESION, NORMAL
+from endotransfer.metrics.figure import Scalar
 from endotransfer.metrics.percent import percent
 from endotransfer.metrics.rates import lesion_iou, ratio
 from endotransfer.metrics.tag_separation import auroc
@@ -19,7 +18,7 @@ def tag_evidence(
     tags: ArrayLike,
     peak_probability: ArrayLike | None = None,
     teacher_student: ArrayLike | None = None,
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, Scalar]]:
     """Evidence from tags, in per cent, under the one key `tag_evidence`; None where it cannot be had.
 
     Of each image: `lesion_pixels` [N] predicted as lesion of `pixels` [N]; its tag [N]; the highest lesion
