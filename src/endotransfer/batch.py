@@ -1,7 +1,9 @@
 """What flows through training: samples on disk, batches on a device, and what a segmenter returns."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -45,6 +47,13 @@ class TargetBatch:
     stored: Tensor | None = None  # [B, H, W] int64: the map the last target pass stored, under this batch's geometry
     superpixels: Tensor | None = None  # [B, H, W] int64, where the method asks for them
     keys: list[str] = field(default_factory=list)
+
+
+class SourceSet(Protocol):
+    """The source images that carry masks, whole and unaugmented, in small batches; every process sees all of them."""
+
+    def __iter__(self) -> Iterator[SourceBatch]: ...
+    def __len__(self) -> int: ...  # images
 
 
 @dataclass

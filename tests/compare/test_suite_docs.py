@@ -3,8 +3,7 @@
 import pytest
 
 from endotransfer.compare.suite import PhantomConfig, Suite
-from endotransfer.config import Strict
-from endotransfer.config.experiment_file import SUITE_KEYS
+from endotransfer.config import SUITE_KEYS, Strict
 from tests.docs.test_docs import spelt, table
 
 

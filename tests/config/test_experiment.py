@@ -8,7 +8,8 @@ import pytest
 from endotransfer.config import LARGEST_SEED, Experiment, ModelConfig, as_yaml, experiment_from, read_experiment
 from endotransfer.errors import ConfigError
 from endotransfer.methods import METHODS, Method, method_config
-from endotransfer.methods.base import Needs, check_needs
+from endotransfer.methods.resolve import check_needs
+from endotransfer.methods.task import Needs
 
 
 def with_setting(place: str, value: Any) -> Experiment:

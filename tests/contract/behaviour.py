@@ -11,7 +11,8 @@ from endotransfer.batch import Batch
 from endotransfer.data.pipeline.streams import to_device
 from endotransfer.engine.experiment_data import load_data
 from endotransfer.engine.training_data import prepare_feeding
-from endotransfer.methods.base import METHODS, Memo, Method, TaskInfo
+from endotransfer.methods.base import METHODS, Memo, Method
+from endotransfer.methods.task import TaskInfo
 
 
 def one_batch(make_experiment: Any, name: str, world: str = "tagged") -> Batch:

@@ -12,8 +12,8 @@ from endotransfer.batch import SourceBatch, TargetBatch
 from endotransfer.config import experiment_from
 from endotransfer.engine import run as engine
 from endotransfer.methods import METHODS
-from endotransfer.methods.base import TaskInfo
 from endotransfer.methods.fda import FDA, FDAConfig, robust_entropy
+from endotransfer.methods.task import TaskInfo
 
 
 def rows_by_name(run: Path) -> dict[str, list[tuple[int, float]]]:

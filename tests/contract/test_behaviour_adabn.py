@@ -15,7 +15,9 @@ from endotransfer.engine.experiment_data import load_data
 from endotransfer.engine.training_data import prepare_feeding
 from endotransfer.errors import ConfigError
 from endotransfer.methods.adabn import AdaBN
-from endotransfer.methods.base import METHODS, TaskInfo, check_needs
+from endotransfer.methods.base import METHODS
+from endotransfer.methods.resolve import check_needs
+from endotransfer.methods.task import TaskInfo
 from endotransfer.models.backbones.reestimation import normalising_layers
 from endotransfer.models.segmenters.segmenter import Segmenter
 

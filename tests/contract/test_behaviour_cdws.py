@@ -9,8 +9,8 @@ from torch.optim import Adam
 
 from endotransfer.batch import LESION, Batch, SourceBatch
 from endotransfer.errors import ConfigError
-from endotransfer.methods.base import TaskInfo
 from endotransfer.methods.cdws import Cdws
+from endotransfer.methods.task import TaskInfo
 from tests.contract.behaviour import build, one_batch, train
 from tests.contract.whole_source import share_ranked_right, whole_source
 

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from endotransfer.batch import Batch
 from endotransfer.losses.adversarial import fooling_loss
-from endotransfer.methods.base import Memo, Progress
+from endotransfer.methods.base import Memo
 from endotransfer.methods.cgan import Cgan
+from endotransfer.methods.task import Progress
 from tests.contract.behaviour import build as build_method
 from tests.contract.behaviour import one_batch, train
 

@@ -14,8 +14,8 @@ from endotransfer.batch import IGNORE, LESION, NORMAL, Batch, PassBatch, SourceB
 from endotransfer.config import ModelConfig
 from endotransfer.data.phantom import render
 from endotransfer.losses.label_distribution import label_distributions, sharpened_log_distribution
-from endotransfer.methods.base import TaskInfo
 from endotransfer.methods.cl import CL, CLConfig
+from endotransfer.methods.task import TaskInfo
 from tests.contract.behaviour import build as build_method
 from tests.contract.behaviour import one_batch, train
 

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from endotransfer.batch import Batch
 from endotransfer.losses.cycle_consistency import cycle_loss
-from endotransfer.methods.base import METHODS, Progress, TaskInfo
+from endotransfer.methods.base import METHODS
 from endotransfer.methods.cycada import CyCADA
+from endotransfer.methods.task import Progress, TaskInfo
 from tests.contract.behaviour import one_batch, train
 
 NOTHING = 1e-12  # a weight with which the term is there and cannot be felt

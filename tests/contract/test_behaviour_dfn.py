@@ -9,7 +9,8 @@ from torch import Tensor
 from endotransfer.batch import Batch, SourceBatch
 from endotransfer.errors import ConfigError
 from endotransfer.losses.borders import border_targets
-from endotransfer.methods.base import Method, method_config
+from endotransfer.methods.base import Method
+from endotransfer.methods.resolve import method_config
 from endotransfer.models.segmenters.dfn_segmenter import DfnSegmenter
 from tests.contract.behaviour import build, one_batch, train
 from tests.contract.whole_source import share_ranked_right, whole_source

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from endotransfer.pseudo_labels.spreading import spread
 from rich.console import Console
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
@@ -29,10 +30,10 @@ from endotransfer.engine.source_set import WholeSource
 from endotransfer.engine.trainer import Trainer
 from endotransfer.engine.training_data import prepare_feeding
 from endotransfer.errors import ConfigError, DataError
-from endotransfer.methods.base import Progress, TaskInfo, method_config
+from endotransfer.methods.resolve import method_config
 from endotransfer.methods.semantic_transfer import SemanticTransfer
+from endotransfer.methods.task import Progress, TaskInfo
 from endotransfer.pseudo_labels.logit_cache import LogitCache
-from endotransfer.pseudo_labels.spreading import spread
 from tests.contract.behaviour import one_batch
 
 SIZE, IMAGES = 64, 160  # with far fewer the tags of the few patients are learnt by their frames

@@ -9,8 +9,9 @@ import torch
 
 from endotransfer.batch import Batch
 from endotransfer.losses.domain_confusion import domain_loss, ramp, scores_of
-from endotransfer.methods.base import Memo, Progress
+from endotransfer.methods.base import Memo
 from endotransfer.methods.nmd import Nmd, shares_of_classes
+from endotransfer.methods.task import Progress
 from tests.contract.behaviour import build as build_method
 from tests.contract.behaviour import one_batch, train
 

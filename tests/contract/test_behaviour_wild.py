@@ -10,7 +10,8 @@ from torch import Tensor
 
 from endotransfer.batch import LESION, NORMAL, Batch, SourceBatch
 from endotransfer.losses.domain_confusion import ramp, scores_of
-from endotransfer.methods.base import Memo, Progress
+from endotransfer.methods.base import Memo
+from endotransfer.methods.task import Progress
 from endotransfer.methods.wild import Wild
 from tests.contract.behaviour import build as build_method
 from tests.contract.behaviour import one_batch, train

@@ -8,15 +8,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.batch import Batch, PassBatch
+from endotransfer.batch import Batch, PassBatch, SourceSet
 from endotransfer.engine import run as engine
 from endotransfer.engine.checkpoint import load_latest
 from endotransfer.engine.plan import lay_out
 from endotransfer.engine.trainer import Trainer
 from endotransfer.errors import ConfigError
-from endotransfer.methods.base import METHODS, Memo, Method, SourceSet, Stage, TaskInfo, method_config
-from endotransfer.methods.terms import source_terms
-from endotransfer.pseudo_labels.label_target_set import TargetSet
+from endotransfer.losses.supervised_terms import source_terms
+from endotransfer.methods.base import METHODS, Memo, Method
+from endotransfer.methods.resolve import method_config
+from endotransfer.methods.task import Stage, TaskInfo
+from endotransfer.pseudo_labels.target_set import TargetSet
 from tests.contract.behaviour import build, one_batch
 
 

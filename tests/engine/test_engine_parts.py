@@ -17,7 +17,7 @@ from endotransfer.engine.run_log import EpochLines, RunLog
 from endotransfer.engine.schedule import lr_factor
 from endotransfer.engine.training_data import masked_share, worker_count
 from endotransfer.errors import CheckpointError
-from endotransfer.methods.base import Stage
+from endotransfer.methods.task import Stage
 
 
 def test_the_paper_decays_by_a_staircase() -> None:

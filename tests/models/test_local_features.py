@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from endotransfer.config import ModelConfig
-from endotransfer.models.local_features import LocalHead, LocalView, within_image
+from endotransfer.models.local_features import LocalFeatures, LocalScorer, within_image
 
 MakeModel = Callable[..., ModelConfig]
 
 
 @pytest.fixture
-def view(tiny: MakeModel, taught: Path) -> LocalView:
-    return LocalView(tiny(weights=taught))
+def view(tiny: MakeModel, taught: Path) -> LocalFeatures:
+    return LocalFeatures(tiny(weights=taught))
 
 
 def literal_smooth(features: Tensor) -> Tensor:
@@ -49,7 +49,7 @@ def literal_within(features: Tensor) -> Tensor:
     return out
 
 
-def test_a_description_is_the_literal_one_at_an_eighth(view: LocalView, images: Tensor) -> None:
+def test_a_description_is_the_literal_one_at_an_eighth(view: LocalFeatures, images: Tensor) -> None:
     described = view(images)
     features = view.stages(images)[-1]
     channels = features.shape[1]
@@ -73,7 +73,7 @@ def test_a_channel_that_hardly_varies_is_not_blown_up() -> None:
     assert (within_image(torch.ones(1, 3, 4, 4)) == 0).all()
 
 
-def test_it_is_short_sighted_but_for_what_stands_out_of_the_image(view: LocalView) -> None:
+def test_it_is_short_sighted_but_for_what_stands_out_of_the_image(view: LocalFeatures) -> None:
     before = torch.rand(1, 3, 128, 128, generator=torch.Generator().manual_seed(0))
     after = before.clone()
     after[..., -16:, -16:] = 1 - after[..., -16:, -16:]
@@ -83,7 +83,7 @@ def test_it_is_short_sighted_but_for_what_stands_out_of_the_image(view: LocalVie
     assert not torch.equal(first[:, half:], second[:, half:])
 
 
-def test_it_is_never_trained(view: LocalView, images: Tensor) -> None:
+def test_it_is_never_trained(view: LocalFeatures, images: Tensor) -> None:
     state = {name: value.clone() for name, value in view.state_dict().items()}
     assert view.train() is view and not any(module.training for module in view.modules())
     assert not any(parameter.requires_grad for parameter in view.parameters())
@@ -91,11 +91,11 @@ def test_it_is_never_trained(view: LocalView, images: Tensor) -> None:
     assert all(torch.equal(value, state[name]) for name, value in view.state_dict().items())
 
 
-def test_an_image_is_described_alike_in_any_company(view: LocalView, images: Tensor) -> None:
+def test_an_image_is_described_alike_in_any_company(view: LocalFeatures, images: Tensor) -> None:
     torch.testing.assert_close(view(images)[1:2], view(images[1:2]), rtol=1e-4, atol=1e-4)
 
 
-def test_descriptions_are_single_precision_in_autocast_too(view: LocalView, images: Tensor) -> None:
+def test_descriptions_are_single_precision_in_autocast_too(view: LocalFeatures, images: Tensor) -> None:
     with torch.autocast("cpu", torch.bfloat16):
         described = view(images)
     assert described.dtype == torch.float32
@@ -104,8 +104,14 @@ def test_descriptions_are_single_precision_in_autocast_too(view: LocalView, imag
     )
 
 
+def test_one_about_to_be_filled_reads_no_weights(tiny: MakeModel, view: LocalFeatures, images: Tensor) -> None:
+    empty = LocalFeatures(tiny(weights=Path("gone.safetensors")), trained=True)
+    empty.load_state_dict(view.state_dict())
+    assert torch.equal(empty(images), view(images))
+
+
 def test_a_head_starts_undecided_and_weighs_linearly() -> None:
-    head, descriptions = LocalHead(3), torch.randn(2, 3, 4, 5)
+    head, descriptions = LocalScorer(3), torch.randn(2, 3, 4, 5)
     assert tuple(head(descriptions).shape) == (2, 4, 5) and (head(descriptions) == 0).all()
     head.linear.weight.data.copy_(torch.tensor([1.0, -2.0, 0.5]).view(1, 3, 1, 1))
     head.linear.bias.data.fill_(0.25)  # type: ignore[union-attr]

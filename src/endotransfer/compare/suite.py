@@ -21,7 +21,7 @@ from endotransfer.config import (
 )
 from endotransfer.errors import ConfigError
 from endotransfer.methods import method_config
-from endotransfer.methods.base import check_needs
+from endotransfer.methods.resolve import check_needs
 from endotransfer.recipes import locate
 from endotransfer.registry import nearest
 

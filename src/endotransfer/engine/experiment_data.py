@@ -11,7 +11,7 @@ from endotransfer.data.folders.classes import Classes
 from endotransfer.data.folders.domain import Domain, FolderPart, distinct_names, read_domain
 from endotransfer.data.folders.reviewed_targets import reviewed_samples
 from endotransfer.errors import ConfigError, DataError
-from endotransfer.methods.base import Needs
+from endotransfer.methods.task import Needs
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from endotransfer.methods.base import Progress, Stage
+from endotransfer.methods.task import Progress, Stage
 
 
 @dataclass(frozen=True)

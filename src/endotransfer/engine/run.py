@@ -26,7 +26,7 @@ from endotransfer.engine.training_data import prepare_feeding
 from endotransfer.errors import ConfigError
 from endotransfer.io import write_atomically
 from endotransfer.methods import Method, TaskInfo, method_config
-from endotransfer.methods.base import check_needs
+from endotransfer.methods.resolve import check_needs
 from endotransfer.models.network_spec import spec_of
 
 __all__ = ["evaluate", "start_fabric", "train"]

@@ -21,7 +21,7 @@ from endotransfer.data.pipeline.superpixels import SuperpixelCache, SuperpixelSe
 from endotransfer.data.pipeline.transforms import Augment
 from endotransfer.engine.experiment_data import ExperimentData
 from endotransfer.engine.run_log import progress_bar
-from endotransfer.methods.base import Needs
+from endotransfer.methods.task import Needs
 
 GPU_SHARE = 0.2  # of a GPU's free memory that images may take; training needs the rest
 MOST_WORKERS = 8  # more loader processes than this only wait for each other

@@ -118,3 +118,29 @@ def alignment(source: Tensor, target: Tensor, alpha: float, present: Tensor | No
     difference = source - target
     distance = difference.square().sum(1) + alpha * difference.abs().sum(1)
     return distance.sum() if present is None else (distance * present).sum()
+
+
+class DomainCentroids(nn.Module):
+    """Algorithm 3 and Eq. 7 for both domains, at the features' own resolution."""
+
+    # PAPER: Algorithm 3 as printed returns the loss without ever adding Eq. 7; here it is added.
+
+    def __init__(
+        self, classes: int, channels: int, gamma: float, alpha: float, *, average: Average, history: History
+    ) -> None:
+        super().__init__()
+        self.classes, self.alpha, self.average = classes, alpha, average
+        self.source = Centroids(classes, channels, gamma, average=average, history=history)
+        self.target = Centroids(classes, channels, gamma, average=average, history=history)
+
+    def forward(self, source: Tensor, masks: Tensor, target: Tensor, labels: Tensor) -> Tensor:
+        """Features of the source [M, C, h, w] with masks [M, H, W], of the target [B, C, h, w] with labels [B, H, W]."""
+        size = target.shape[-2:]
+        source_now = class_sums(source, labels_at(masks, size), self.classes)
+        target_now = class_sums(target, labels_at(labels, size), self.classes)
+        source_centroids = self.source(*source_now, source[:, 0].numel())
+        target_centroids = self.target(*target_now, target[:, 0].numel())
+        both = self.source.seen & self.target.seen  # a class never shown has no centroid
+        return alignment(
+            source_centroids, target_centroids, self.alpha, both if self.average == "class_pixels" else None
+        )

@@ -14,17 +14,6 @@ from endotransfer.distributed import global_mean
 from endotransfer.losses.lesion_odds import lesion_score
 
 
-# PAPER: tags feed L_C only, and "seed information" is named without being defined.
-def veto(labels: Tensor, tags: Tensor, fill_normal: bool = False) -> Tensor:
-    """Take lesion labels off images that are tagged normal: labels [B, H, W], tags [B] -> labels.
-
-    With `fill_normal` every pixel of such an image becomes normal (class 0), labelled before or not.
-    """
-    normal = (tags == NORMAL).view(-1, 1, 1)
-    replacement = torch.full_like(labels, NORMAL if fill_normal else IGNORE)
-    return torch.where(normal & (fill_normal | (labels != NORMAL)), replacement, labels)
-
-
 def tag_loss(logits: Tensor, tags: Tensor, labels: Tensor | None = None, top_share: float = 0.05) -> Tensor:
     """Pixels supervised by tags [B]: logits [B, K, H, W], K >= 2, class 0 is normal; labels [B, H, W].
 

@@ -12,10 +12,11 @@ Left out: tags of the target, since no target image is forwarded before the pass
 from torch import Tensor
 
 from endotransfer.batch import Batch, SegOutput
-from endotransfer.methods.base import Memo, Method, Needs, Stage
-from endotransfer.methods.terms import source_terms
+from endotransfer.losses.supervised_terms import source_terms
+from endotransfer.methods.base import Memo, Method
+from endotransfer.methods.task import Needs, Stage
 from endotransfer.models.backbones.reestimation import reestimate
-from endotransfer.pseudo_labels.label_target_set import TargetSet
+from endotransfer.pseudo_labels.target_set import TargetSet
 
 
 class AdaBN(Method):

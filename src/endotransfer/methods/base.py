@@ -4,81 +4,22 @@ A method is one file in this folder: subclass `Method`, give it a `name`, a `sum
 Subclassing registers it; `endotransfer methods` lists it and the contract tests run it.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import torch
-from pydantic import ValidationError
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from endotransfer.batch import Batch, SegOutput, SourceBatch
-from endotransfer.config import ModelConfig, Strict, explain
-from endotransfer.errors import ConfigError
+from endotransfer.batch import Batch, SegOutput, SourceSet
+from endotransfer.config import Strict
+from endotransfer.methods.task import Needs, Progress, Stage, TaskInfo
 from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
-from endotransfer.pseudo_labels.label_target_set import TargetSet
+from endotransfer.pseudo_labels.target_set import TargetSet
 from endotransfer.registry import Registry
 
 METHODS: Registry[type["Method"]] = Registry("method", "endotransfer.methods")
-
-
-@dataclass(frozen=True)
-class TaskInfo:
-    """All that a method may know of the experiment around it."""
-
-    classes: int
-    tags: bool  # False: no image of this experiment carries a tag, and no network has S1
-    model: ModelConfig
-    epochs: int
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A stretch of training.  The checkpoint knows the stage by its name.
-
-    A stage without phases trains nothing (AdaBN re-estimates statistics in its target pass); it takes a single step.
-    """
-
-    name: str
-    epochs: int
-    phases: tuple[str, ...] = ("net",)
-    target: bool = True  # batches carry target images
-    target_pass: bool = False  # the whole target set is visited before the first epoch
-    pass_every: int = 1  # and again after so many
-    own_schedule: bool = False  # the learning rate runs over this stage alone, and elsewhere as if it were not there
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where training stands; set by the engine before every step and pass."""
-
-    step: int = 0  # since the start of the run
-    epoch: int = 0
-    stage: str = ""
-    stage_epoch: int = 0  # since the start of the stage
-    steps: int = 1  # of the whole run
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What an experiment must have for this method to be itself; otherwise it is refused by name."""
-
-    target: bool = True
-    tags: bool = False
-    masks_of_target: bool = False  # only an upper bound may say so
-    live_statistics: bool = False  # BatchNorm that is allowed to move; see `check_needs`
-    superpixels: bool = False  # in training batches; a target pass can always ask for them
-
-
-class SourceSet(Protocol):
-    """The source images that carry masks, whole and unaugmented, in small batches; every process sees all of them."""
-
-    def __iter__(self) -> Iterator[SourceBatch]: ...
-    def __len__(self) -> int: ...  # images
-
-
 DomainName = Literal["source", "target"]
+Settings = dict[str, object]  # field of a method -> value
 Memo = dict[str, Any]  # one step's outputs, so that a later phase needs no second forward
 
 
@@ -87,8 +28,8 @@ class Method(nn.Module):
 
     name: ClassVar[str]
     summary: ClassVar[str]  # one line for `endotransfer methods`
-    presets: ClassVar[dict[str, dict[str, Any]]] = {"default": {}}  # first: what you get without asking
-    variants: ClassVar[dict[str, dict[str, Any]]] = {}  # rows of an ablation: values laid over a preset's
+    presets: ClassVar[dict[str, Settings]] = {"default": {}}  # first: what you get without asking
+    variants: ClassVar[dict[str, Settings]] = {}  # rows of an ablation: values laid over a preset's
     needs: ClassVar[Needs] = Needs()
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",)}  # phase -> the networks it trains
     predict_as: ClassVar[DomainName] = "target"  # whose statistics prediction uses, where normalisation keeps two sets
@@ -97,7 +38,7 @@ class Method(nn.Module):
 
     segmenter: nn.Module
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if "name" in cls.__dict__:
             METHODS.add(cls.name, cls)
@@ -141,16 +82,12 @@ class Method(nn.Module):
         """Work over the whole target set before an epoch; returns figures for the log."""
         return {}
 
-    def findings(self) -> dict[str, Any]:
+    def findings(self) -> dict[str, object]:
         """What passes have found and the user should know, for results.json; sentences under `remarks` are said too.
 
         From state: a run that resumes must find the same.
         """
         return {}
-
-    def kept_channels(self) -> int:
-        """How many numbers `target_pass` keeps of every 8 x 8 pixels, so that its need of disk is known beforehand."""
-        return self.task.classes
 
     def wants_superpixels(self) -> bool:
         """Whether `target_pass` will ask for super-pixels, so that they are computed in parallel beforehand."""
@@ -169,6 +106,15 @@ class Method(nn.Module):
         """The network that the experiment asks for, with S1 where there are tags."""
         task = self.task
         return build_segmenter(task.model, task.classes, task.tags)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    def predict_target(self, images: Tensor) -> SegOutput:
+        """What the predictor says of target images [B, 3, H, W]."""
+        output: SegOutput = self.predictor()(images, domain="target")
+        return output
 
     def forward_both(self, source: Tensor, target: Tensor) -> tuple[SegOutput, SegOutput]:
         """Both domains through the segmenter: in one go where no image's output depends on the others'.
@@ -191,36 +137,3 @@ def split_output(output: SegOutput, first: int) -> tuple[SegOutput, SegOutput]:
         return SegOutput(output.logits[span], tags, output.features[span], aux)
 
     return part(slice(0, first)), part(slice(first, None))
-
-
-def method_config(settings: dict[str, Any]) -> tuple[type[Method], str, Any]:
-    """`{name, preset, variant, field: value...}` of an experiment -> the class, the preset's name, its checked config.
-
-    A variant is laid over the preset, and fields over both.
-    """
-    fields = dict(settings)
-    cls = METHODS.get(fields.pop("name", None))
-    preset = fields.pop("preset", None)
-    preset = next(iter(cls.presets)) if preset is None else preset
-    variant = fields.pop("variant", None)
-    values = _named("preset", preset, cls.presets, cls)
-    values |= {} if variant is None else _named("variant", variant, cls.variants, cls)
-    try:
-        return cls, preset, cls.Config.model_validate(values | fields)
-    except ValidationError as reason:
-        raise ConfigError(f"method {cls.name}: {'; '.join(explain(reason, cls.Config))}") from None
-
-
-def _named(kind: str, name: object, known: dict[str, dict[str, Any]], cls: type[Method]) -> dict[str, Any]:
-    if not isinstance(name, str) or name not in known:
-        raise ConfigError(f"method {cls.name} has no {kind} '{name}'; it has {', '.join(known) or 'none'}.")
-    return dict(known[name])
-
-
-def check_needs(cls: type[Method], model: ModelConfig) -> None:
-    """Refuse a model that cannot give the method what it lives on.  (What it needs of the data, the data tell.)"""
-    if cls.needs.live_statistics and model.norm in ("frozen", "group"):
-        raise ConfigError(
-            f"method {cls.name} needs batch statistics that move, and model.norm is {model.norm}; "
-            "write `model.norm: batch` or `per_domain`."
-        )

@@ -10,7 +10,7 @@ with methods that do.
 Left out: the spatial prior (made for street scenes), the mining of small classes, and the portion of source images.
 """
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 from torch import Tensor
@@ -18,10 +18,19 @@ from torch import Tensor
 from endotransfer.batch import Batch, SegOutput, TargetBatch
 from endotransfer.config import Strict
 from endotransfer.losses.cross_entropy import segmentation
-from endotransfer.methods.base import Memo, Method, Stage
-from endotransfer.methods.terms import pixel_tag_term, source_terms, target_tag_term
-from endotransfer.pseudo_labels.label_target_set import TargetSet, label_target_set
+from endotransfer.losses.supervised_terms import pixel_tag_term, source_terms, target_tag_term
+from endotransfer.methods.base import Memo, Method, Settings
+from endotransfer.methods.task import Stage
+from endotransfer.pseudo_labels.label_target_set import label_target_set
 from endotransfer.pseudo_labels.portion import portion
+from endotransfer.pseudo_labels.rules import LabelRule, TagRule
+from endotransfer.pseudo_labels.target_set import TargetSet
+
+TAG_RULES: dict[str, list[LabelRule]] = {
+    "none": [],
+    "veto": [TagRule(fill_normal=False)],
+    "fill_normal": [TagRule(fill_normal=True)],
+}
 
 
 class CBSTConfig(Strict):
@@ -37,7 +46,7 @@ class CBSTConfig(Strict):
 class CBST(Method):
     name = "cbst"
     summary = "class-balanced self-training: rounds of pseudo-labels, the same portion of each class"
-    presets: ClassVar[dict[str, dict[str, Any]]] = {
+    presets: ClassVar[dict[str, Settings]] = {
         "default": {},
         "tags": {"tag_rule": "fill_normal", "tag_weight": 0.5},
     }
@@ -56,8 +65,7 @@ class CBST(Method):
         round_number = self.progress.stage_epoch // config.epochs_per_round
         share = portion(round_number, config.portion_start, config.portion_step, config.portion_stop)
         summary = label_target_set(
-            self._predict, target, self.task.classes, share,
-            tag_rule=config.tag_rule, device=next(self.parameters()).device,
+            self.predict_target, target, self.task.classes, share, rules=TAG_RULES[config.tag_rule], device=self.device,
         )  # fmt: skip
         return summary.figures()
 
@@ -74,6 +82,3 @@ class CBST(Method):
         logits = output.at(target.images.shape[-2:])
         terms = {"segmentation_target": segmentation(logits, target.stored), **target_tag_term(target, output)}
         return terms | pixel_tag_term(self.config.tag_weight, target, logits)
-
-    def _predict(self, images: Tensor) -> SegOutput:
-        return self.predictor()(images, domain="target")

@@ -17,15 +17,16 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from endotransfer.batch import LESION, Batch, SegOutput, SourceBatch
+from endotransfer.batch import LESION, Batch, SegOutput, SourceBatch, SourceSet
 from endotransfer.config import Strict
 from endotransfer.errors import ConfigError
 from endotransfer.losses.cross_entropy import classification, segmentation
+from endotransfer.losses.supervised_terms import target_tag_term
 from endotransfer.losses.weak_lesion import area_loss, lesion_fractions, log_generalised_mean, mil_loss
-from endotransfer.methods.base import Memo, Method, Needs, SourceSet, TaskInfo
-from endotransfer.methods.terms import target_tag_term
+from endotransfer.methods.base import Memo, Method, Settings
+from endotransfer.methods.task import Needs, TaskInfo
 from endotransfer.models.segmenters.cdws_segmenter import build_cdws_segmenter
-from endotransfer.pseudo_labels.label_target_set import TargetSet
+from endotransfer.pseudo_labels.target_set import TargetSet
 
 
 class CdwsConfig(Strict):
@@ -37,7 +38,7 @@ class CdwsConfig(Strict):
 class Cdws(Method):
     name = "cdws"
     summary = "CDWS: lesion maps at three depths, learnt from image tags and lesion size alone"
-    presets: ClassVar[dict[str, dict[str, Any]]] = {"default": {}, "masks": {"masks": 1.0}}
+    presets: ClassVar[dict[str, Settings]] = {"default": {}, "masks": {"masks": 1.0}}
     needs = Needs(tags=True)
     Config: ClassVar[type[Strict]] = CdwsConfig
     config: CdwsConfig

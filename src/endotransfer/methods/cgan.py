@@ -21,8 +21,8 @@ from torch.optim import Adam, Optimizer
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
 from endotransfer.config import Strict
 from endotransfer.losses.adversarial import critic_loss, fooling_loss
+from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method, split_output
-from endotransfer.methods.terms import source_terms, target_tag_term
 from endotransfer.models.backbones.stem import from_low_level, low_level, low_level_channels
 from endotransfer.models.critics.cell_critics import FeatureCritic
 from endotransfer.models.generators.feature_generator import FeatureGenerator

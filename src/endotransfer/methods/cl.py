@@ -20,18 +20,19 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from endotransfer.batch import Batch, TargetBatch
+from endotransfer.batch import Batch, SourceSet, TargetBatch
 from endotransfer.config import Strict
 from endotransfer.distributed import sum_over_processes
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.distribution_regression import DistributionRegression
 from endotransfer.losses.label_distribution import counts_by_row, distribution_loss, label_distributions
 from endotransfer.losses.landmarks import confident_landmarks, landmark_weights
-from endotransfer.methods.base import Memo, Method, Needs, SourceSet, Stage
-from endotransfer.methods.terms import source_terms, target_tag_term
+from endotransfer.losses.supervised_terms import source_terms, target_tag_term
+from endotransfer.methods.base import Memo, Method
+from endotransfer.methods.task import Needs, Stage
 from endotransfer.models.descriptor import FrozenDescriptor
 from endotransfer.models.segmenters.segmenter import Segmenter
-from endotransfer.pseudo_labels.label_target_set import TargetSet
+from endotransfer.pseudo_labels.target_set import TargetSet
 
 
 class CLConfig(Strict):

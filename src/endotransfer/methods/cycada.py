@@ -11,7 +11,7 @@ own resolution, with the experiment's optimiser; one epoch alone has no feature 
 Left out: CycleGAN's pool of earlier translations and its identity loss.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from pydantic import Field
@@ -22,9 +22,9 @@ from endotransfer.batch import Batch
 from endotransfer.config import Strict
 from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.losses.cycle_consistency import cycle_loss, image_critic_loss, realism_loss
-from endotransfer.methods.base import Memo, Method, Stage
-from endotransfer.methods.terms import source_terms, target_tag_term
-from endotransfer.models.critics.cell_critics import ScoreCritic
+from endotransfer.losses.supervised_terms import source_terms, target_tag_term
+from endotransfer.methods.base import Memo, Method, Settings
+from endotransfer.methods.task import Stage
 from endotransfer.models.critics.running_accuracy import RunningAccuracy
 from endotransfer.models.critics.strided_critics import PatchCritic
 from endotransfer.models.frozen_forward import held_still
@@ -50,7 +50,7 @@ class CyCADAConfig(Strict):
 class CyCADA(Method):
     name = "cycada"
     summary = "CyCADA: source images translated into the target's look, then a critic on score maps"
-    presets: ClassVar[dict[str, dict[str, Any]]] = {
+    presets: ClassVar[dict[str, Settings]] = {
         "default": {}, "translation": {"feature_share": 0.0}, "features": {"translation_share": 0.0},
     }  # fmt: skip
     phases: ClassVar[dict[str, tuple[str, ...]]] = {

@@ -21,8 +21,8 @@ from endotransfer.config import Strict
 from endotransfer.losses.borders import border_targets
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.focal import focal_loss
+from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method
-from endotransfer.methods.terms import source_terms, target_tag_term
 from endotransfer.models.segmenters.dfn_segmenter import build_dfn_segmenter
 
 

@@ -21,8 +21,8 @@ from endotransfer.config import Strict
 from endotransfer.data.pipeline.fourier_swap import partners, swap_low_frequencies
 from endotransfer.distributed import global_mean
 from endotransfer.losses.entropy import self_information
+from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method
-from endotransfer.methods.terms import source_terms, target_tag_term
 
 SMALLEST = 1e-3  # keeps the penalty smooth at entropy 0
 

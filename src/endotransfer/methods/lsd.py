@@ -21,8 +21,8 @@ from endotransfer.batch import Batch, SourceBatch
 from endotransfer.config import Strict
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.provenance import Provenance, absolute_error, taken_for
+from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method
-from endotransfer.methods.terms import source_terms, target_tag_term
 from endotransfer.models.generators.reconstruction import ImageDecoder, ReconstructionCritic
 
 

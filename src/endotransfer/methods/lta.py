@@ -21,8 +21,9 @@ from endotransfer.batch import Batch, SegOutput
 from endotransfer.config import Strict
 from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.losses.cross_entropy import segmentation
-from endotransfer.methods.base import Memo, Method, TaskInfo
-from endotransfer.methods.terms import pixel_tag_term, source_terms, target_tag_term
+from endotransfer.losses.supervised_terms import pixel_tag_term, source_terms, target_tag_term
+from endotransfer.methods.base import Memo, Method, Settings
+from endotransfer.methods.task import TaskInfo
 from endotransfer.models.critics.strided_critics import SoftmaxCritic
 from endotransfer.models.segmenters.two_level import TwoLevelSegmenter
 
@@ -43,7 +44,7 @@ class LtaConfig(Strict):
 class Lta(Method):
     name = "lta"
     summary = "LtA (AdaptSegNet): critics on the softmax maps of two levels"
-    presets: ClassVar[dict[str, dict[str, Any]]] = {
+    presets: ClassVar[dict[str, Settings]] = {
         "multi": {},
         "single": {"two_levels": False},
         "tags": {"tag_weight": 0.5},

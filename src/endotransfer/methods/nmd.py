@@ -31,8 +31,9 @@ from endotransfer.losses.domain_confusion import (
     ramp,
     scores_of,
 )
-from endotransfer.methods.base import Memo, Method, TaskInfo
-from endotransfer.methods.terms import source_terms, target_tag_term
+from endotransfer.losses.supervised_terms import source_terms, target_tag_term
+from endotransfer.methods.base import Memo, Method
+from endotransfer.methods.task import TaskInfo
 from endotransfer.models.critics.cell_critics import CellCritic
 
 

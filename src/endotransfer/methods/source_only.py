@@ -8,8 +8,9 @@ from typing import ClassVar
 from torch import Tensor
 
 from endotransfer.batch import Batch
-from endotransfer.methods.base import DomainName, Memo, Method, Needs
-from endotransfer.methods.terms import source_terms
+from endotransfer.losses.supervised_terms import source_terms
+from endotransfer.methods.base import DomainName, Memo, Method
+from endotransfer.methods.task import Needs
 
 
 class SourceOnly(Method):

@@ -1,7 +1,7 @@
 """Target supervised: the same network trained on the target's own masks.  Not a competitor but the upper bound."""
 
-from endotransfer.methods.base import Needs
 from endotransfer.methods.source_only import SourceOnly
+from endotransfer.methods.task import Needs
 
 
 class TargetSupervised(SourceOnly):

@@ -20,14 +20,15 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
-from endotransfer.batch import NORMAL, Batch
+from endotransfer.batch import NORMAL, Batch, SourceSet
 from endotransfer.config import Strict
 from endotransfer.losses import size_constraint as sizes
 from endotransfer.losses.domain_confusion import confusion_loss, domain_loss, ramp, scores_of
-from endotransfer.methods.base import Memo, Method, SourceSet, TaskInfo
-from endotransfer.methods.terms import source_terms, target_tag_term
+from endotransfer.losses.supervised_terms import source_terms, target_tag_term
+from endotransfer.methods.base import Memo, Method, Settings
+from endotransfer.methods.task import TaskInfo
 from endotransfer.models.critics.cell_critics import CellCritic
-from endotransfer.pseudo_labels.label_target_set import TargetSet
+from endotransfer.pseudo_labels.target_set import TargetSet
 
 
 class WildConfig(Strict):
@@ -47,7 +48,7 @@ class WildConfig(Strict):
 class Wild(Method):
     name = "wild"
     summary = "FCNs in the Wild: a critic of single feature cells, and class sizes as on the source"
-    presets: ClassVar[dict[str, dict[str, Any]]] = {"dual": {}, "penalty": {"sizes": "penalty"}}
+    presets: ClassVar[dict[str, Settings]] = {"dual": {}, "penalty": {"sizes": "penalty"}}
     Config: ClassVar[type[Strict]] = WildConfig
     config: WildConfig
     critic: CellCritic

@@ -15,7 +15,7 @@ from endotransfer.models.backbones.backbone import shallow_backbone
 from endotransfer.models.backbones.on_backbone import OnBackbone
 
 
-class LocalView(OnBackbone):
+class LocalFeatures(OnBackbone):
     """Images [B, 3, H, W] -> descriptions [B, 2 C, H / 8, W / 8] of each neighbourhood; it is never trained."""
 
     def __init__(self, model: ModelConfig) -> None:
@@ -23,7 +23,7 @@ class LocalView(OnBackbone):
         self.channels = 2 * self.backbone.channels
         self.requires_grad_(False)
 
-    def train(self, mode: bool = True) -> "LocalView":
+    def train(self, mode: bool = True) -> "LocalFeatures":
         return super().train(False)
 
     @torch.no_grad()
@@ -34,7 +34,7 @@ class LocalView(OnBackbone):
         return torch.cat([math.sqrt(self.backbone.channels) * smooth, within_image(smooth)], dim=1)
 
 
-class LocalHead(nn.Module):
+class LocalScorer(nn.Module):
     """Descriptions [B, C, h, w] -> how much each place looks like a lesion, [B, h, w]."""
 
     def __init__(self, channels: int) -> None:

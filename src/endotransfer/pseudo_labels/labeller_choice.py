@@ -1,97 +1,92 @@
-"""Whom a run believed about images tagged lesion, by which figures, and how its user is told.
+"""Who labels the images tagged lesion in a run: the segmenter alone, or the segmenter with local scores.
 
-The first pass judges (`evidence.py`).  What it found is state: later passes and a resumed run go by it.
+The first pass decides (`local_labeller.py`), unless the experiment does.  The decision is state: later passes and a
+resumed run follow it.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from endotransfer.batch import NORMAL
 from endotransfer.distributed import sum_over_processes
-from endotransfer.errors import ConfigError, DataError
-from endotransfer.pseudo_labels.label_target_set import TargetSet
-from endotransfer.pseudo_labels.local_labeller import BELIEVED, LocalLabeller
+from endotransfer.errors import DataError
+from endotransfer.pseudo_labels.local_labeller import ENOUGH_AUROC, LocalLabeller
+from endotransfer.pseudo_labels.target_set import TargetSet
 
-LesionLabeller = Literal["judge", "segmenter", "evidence"]
-UNKNOWN = -9.0  # there is no such figure: a checkpoint holds finite numbers only
+LesionLabeller = Literal["auto", "segmenter", "local", "dataset_threshold"]
+UNKNOWN = -9.0  # no figure has this value: a checkpoint holds finite numbers only
 
 
 class LabellerChoice(nn.Module):
-    """LruCache with the weights.  `lesion_labeller`: whom the experiment believes; `judge`: whoever the first pass finds."""
+    """`wanted`: what the experiment says; `auto`: whatever the first pass finds.  Saved with the weights."""
 
-    trust: Tensor  # 1: the segmenter alone; 0: it needs local evidence
-    tag_auroc: Tensor  # these two as the first pass found them
+    segmenter_alone: Tensor  # 1: the segmenter labels alone; 0: with local scores
+    tag_auroc: Tensor  # this and the next as the first pass found them
     localisation_gap: Tensor
 
-    def __init__(self, lesion_labeller: LesionLabeller = "judge") -> None:
+    def __init__(self, wanted: LesionLabeller = "auto") -> None:
         super().__init__()
-        self.lesion_labeller = lesion_labeller
-        self.register_buffer("trust", torch.tensor(float(lesion_labeller == "segmenter")))
+        self.wanted = wanted
+        self.register_buffer("segmenter_alone", torch.tensor(float(wanted == "segmenter")))
         self.register_buffer("tag_auroc", torch.tensor(UNKNOWN))
         self.register_buffer("localisation_gap", torch.tensor(UNKNOWN))
 
     def check(self, target: TargetSet) -> None:
-        """Refuse, before the first step, to lesion_labeller local evidence where it cannot tell how large a lesion is."""
-        if self.lesion_labeller != "evidence":
+        """Refuse, before the first step, local labels where nothing tells how large a lesion is."""
+        if self.wanted != "local":
             return
         tags = [batch.tags for batch in target.without_images() if batch.tags is not None]
         normal = sum(int((some == NORMAL).sum()) for some in tags)
-        if sum_over_processes(torch.tensor(normal, device=self.trust.device)) == 0:
+        if sum_over_processes(torch.tensor(normal, device=self.segmenter_alone.device)) == 0:
             raise DataError(
-                "method.lesion_labeller is evidence, but no target image is tagged normal, and nothing else tells how large a "
-                "lesion is; tag some normal ones, or leave out method.lesion_labeller."
+                "method.lesion_labeller is local, but no target image is tagged normal, and nothing else tells how "
+                "large a lesion is; tag some normal ones, or leave out method.lesion_labeller."
             )
 
     def before(self, number: int) -> Tensor | None:
-        """What pass `number` of the stage has to go by; None: it judges."""
-        return None if number == 0 and self.lesion_labeller == "judge" else self.trust
+        """The decision that pass `number` of the stage follows; None: it decides itself."""
+        return None if number == 0 and self.wanted == "auto" else self.segmenter_alone
 
-    def take(self, evidence: LocalLabeller, number: int) -> None:
-        """What pass `number` found.  Only before the first one does the segmenter know the source alone."""
+    def take(self, found: LocalLabeller, number: int) -> None:
+        """Remember what pass `number` found.  Only before the first one does the segmenter know the source alone."""
         if number > 0:
             return
-        self.trust.copy_(evidence.believed)
-        self.tag_auroc.copy_(evidence.tag_auroc.nan_to_num(UNKNOWN))
-        self.localisation_gap.copy_(evidence.localisation_gap.nan_to_num(UNKNOWN))
+        self.segmenter_alone.copy_(found.segmenter_alone)
+        self.tag_auroc.copy_(found.tag_auroc.nan_to_num(UNKNOWN))
+        self.localisation_gap.copy_(found.localisation_gap.nan_to_num(UNKNOWN))
 
-    def findings(self) -> dict[str, Any]:
+    def findings(self) -> dict[str, object]:
         """For results.json."""
-        figures = {
-            "believed": "segmenter" if self.trust > 0 else "evidence",
-            "decided_by": "judge" if self.lesion_labeller == "judge" else "experiment",
+        figures: dict[str, object] = {
+            "used": "segmenter" if self.segmenter_alone > 0 else "local",
+            "decided_by": "auto" if self.wanted == "auto" else "experiment",
             "tag_auroc": _known(self.tag_auroc),
             "localisation_gap": _known(self.localisation_gap),
         }
-        return {"local_evidence": figures, "remarks": [self.sentence()]}
+        return {"lesion_labeller": figures, "remarks": [self.sentence()]}
 
     def sentence(self) -> str:
-        """For people: who labels, why, and how to have it otherwise."""
-        alone, auroc, gap = bool(self.trust > 0), _known(self.tag_auroc), _known(self.localisation_gap)
-        who = "by the segmenter alone" if alone else "with local evidence"
-        missing = auroc is None or gap is None
-        seen = "one kind of tag is missing" if missing else f"AUROC of the tags {auroc:.2f}, gap {gap:+.3f}"
-        if self.lesion_labeller != "judge":
+        """For people: who labels, why, and how to change it."""
+        alone, auroc, gap = bool(self.segmenter_alone > 0), _known(self.tag_auroc), _known(self.localisation_gap)
+        who = "by the segmenter alone" if alone else "with local features"
+        if auroc is None or gap is None:
+            seen = "target images carry only one kind of tag"
+            missing = True
+        else:
+            seen, missing = f"tag AUROC {auroc:.2f}, localisation gap {gap:+.3f}", False
+        if self.wanted != "auto":
             why = f"as method.lesion_labeller says ({seen})"
         elif missing:
-            why = f"since {seen} and nothing can be asked"
+            why = f"because {seen}, so there is nothing to decide by"
         else:
-            told, other = ("told", "evidence") if alone else ("did not tell", "segmenter")
+            told, other = ("separated", "local") if alone else ("did not separate", "segmenter")
             why = (
-                f"since after the warm-up the segmenter {told} lesion images from normal ones by the right places "
-                f"({seen}; {BELIEVED} and more than 0 are asked); method.lesion_labeller={other} overrules this"
+                f"because after the warm-up the segmenter {told} lesion from normal images by the right places "
+                f"({seen}; {ENOUGH_AUROC} and more than 0 are required); method.lesion_labeller={other} overrides this"
             )
         return f"images tagged lesion are labelled {who}, {why}."
-
-
-def refuse_without_evidence(lesion_labeller: LesionLabeller) -> None:
-    """Where there is no local evidence nobody is asked, and who wants it must hear so."""
-    if lesion_labeller == "evidence":
-        raise ConfigError(
-            "method.lesion_labeller is evidence, but there is none here: it needs lesion_rule: evidence, pseudo-labels, tags "
-            "and pretrained weights; see to these, or leave out method.lesion_labeller."
-        )
 
 
 def _known(figure: Tensor) -> float | None:

@@ -1,7 +1,7 @@
-"""Beyond the paper: the linear layer of local evidence, taught by source masks and target tags (transfer/evidence.py).
+"""Beyond the paper: a linear layer on local features, trained on source masks and target tags (local_labeller.py).
 
-All its examples are looked at in every step: a thousand numbers need no random batches, and so no seed changes what the
-layer learns.  Images are taken as they are: where colour is the sign, as with blood, changes of colour hide it.
+All its examples are seen in every step: a thousand weights need no random batches, and so no seed changes what the
+layer learns.  Images are taken as they are: where colour is the sign, as with blood, colour augmentation hides it.
 """
 
 import math
@@ -16,9 +16,10 @@ from torch.optim import AdamW
 from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG, SourceBatch, at_least_float32
 from endotransfer.distributed import global_mean, rank, sum_over_processes, world_size
 from endotransfer.losses.centroids import labels_at
-from endotransfer.pseudo_labels.label_target_set import TargetSet
+from endotransfer.pseudo_labels.target_set import TargetSet
 
 MOST_BYTES = 2 * 2**30  # of a domain's descriptions: more images teach a linear layer nothing, and fill a GPU
+LEARNING_RATE = 0.03
 SOURCE_FIRST = 0.25  # of the steps
 TOP, REST = 0.1, 0.3  # of a lesion image: at least so much is lesion, at least so much is not
 HALF = 2  # bytes
@@ -27,14 +28,14 @@ View = Callable[[Tensor], Tensor]  # images [B, 3, H, W] -> descriptions [B, C, 
 Term = Callable[[Tensor, Tensor], Tensor]  # scores [N, P], masks or tags -> loss
 
 
-def source_evidence(scores: Tensor, masks: Tensor) -> Tensor:
+def source_loss(scores: Tensor, masks: Tensor) -> Tensor:
     """Cross-entropy of local scores [B, h, w] against masks [B, h, w] (any class but 0 is lesion)."""
     scores, known = at_least_float32(scores), masks != IGNORE
     terms = binary_cross_entropy_with_logits(scores, ((masks != NORMAL) & known).to(scores), reduction="none")
     return global_mean(torch.where(known, terms, 0).sum(), known.sum())
 
 
-def target_evidence(scores: Tensor, tags: Tensor) -> Tensor:
+def target_loss(scores: Tensor, tags: Tensor) -> Tensor:
     """Local scores against tags.  Normal: no place is a lesion, above all not the likeliest ones.
 
     Lesion: the likeliest TOP are lesion and the least likely REST are not, so that no image is lesion all over
@@ -115,7 +116,7 @@ def target_examples(view: View, target: TargetSet) -> Examples:
     return examples
 
 
-def fit(source: Examples, target: Examples, steps: int, lr: float) -> tuple[Tensor, Tensor]:
+def fit(source: Examples, target: Examples, steps: int, lr: float = LEARNING_RATE) -> tuple[Tensor, Tensor]:
     """Weight [C] and bias [1] of the layer after `steps` of AdamW over all examples of all processes.
 
     The first quarter is the source's alone.  The layer starts at zero, where all scores are alike and the likeliest
@@ -126,9 +127,9 @@ def fit(source: Examples, target: Examples, steps: int, lr: float) -> tuple[Tens
     optimiser = AdamW([weight, bias], lr=lr)
     for step in range(steps):
         optimiser.param_groups[0]["lr"] = lr * (1 - step / steps) ** 0.9
-        parts = [_gradient(source, source_evidence, weight, bias)]
+        parts = [_gradient(source, source_loss, weight, bias)]
         if step >= SOURCE_FIRST * steps:
-            parts.append(_gradient(target, target_evidence, weight, bias))
+            parts.append(_gradient(target, target_loss, weight, bias))
         of_weight, of_bias = (torch.stack(list(some)).sum(0) for some in zip(*parts, strict=True))
         weight.grad, bias.grad = (sum_over_processes(one) / world_size() for one in (of_weight, of_bias))
         optimiser.step()

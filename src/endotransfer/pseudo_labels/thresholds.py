@@ -71,10 +71,6 @@ class ThresholdState:
         count = self._count_compiled if values.device.type == "cpu" else self._count_by_scatter
         count(values, predicted)
 
-    def merge(self, other: "ThresholdState") -> None:
-        """Add what another state of the same shape has seen."""
-        self.sums += other.sums
-
     def reduce_over_processes(self) -> None:
         """Make every process know what all processes have seen."""
         self.sums = sum_over_processes(self.sums)

@@ -12,7 +12,7 @@ from endotransfer.data.layouts import is_data_folder
 from endotransfer.data.read.read_image import read_image
 from endotransfer.engine.experiment_data import ExperimentData, load_data
 from endotransfer.errors import DataError
-from endotransfer.methods.base import Needs
+from endotransfer.methods.task import Needs
 from endotransfer.report.study import Run
 
 HIDDEN = 120  # the grey that stands for a photograph that may not be shown

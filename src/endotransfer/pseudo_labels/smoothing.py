@@ -1,8 +1,8 @@
-"""Beyond the paper: scores of neighbouring places that look alike are brought together, and edges of colour are kept.
+"""Beyond the paper: smooths scores among neighbouring places that look alike, and keeps edges of colour.
 
-A layer that judges every place by itself (models/local_view.py) finds a lesion with holes, and alarms on single places
-of normal images.  A short random walk over the places removes both: the surest places of a lesion image then are a
-region, and the score that normal images do not reach is lower than their worst place.
+A layer that scores every place by itself (models/local_features.py) finds a lesion with holes, and alarms on single
+places of normal images.  A short random walk over the places removes both: the surest places of a lesion image then
+form a region, and the score that normal images do not reach is lower than their worst place.
 """
 
 import math
@@ -23,7 +23,7 @@ def steps_for(scores: Tensor, steps: int = STEPS) -> int:
     return math.ceil(steps * scores[0].numel() / PLACES)
 
 
-def spread(scores: Tensor, images: Tensor, steps: int) -> Tensor:
+def smooth(scores: Tensor, images: Tensor, steps: int) -> Tensor:
     """Scores [B, h, w] after `steps` over images [B, 3, H, W] whose colours, from 0 to 1, are averaged at each place.
 
     s_i <- sum_j w_ij s_j / sum_j w_ij over i and its eight neighbours in the image, w_ij = exp(-EDGE |c_i - c_j|^2).

@@ -1,11 +1,11 @@
-"""Scores spread among neighbours that look alike, and stop at edges of colour."""
+"""Scores smooth among neighbours that look alike, and stop at edges of colour."""
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.pseudo_labels.spreading import EDGE, spread, steps_for
+from endotransfer.pseudo_labels.smoothing import EDGE, smooth, steps_for
 
 
 def literal(scores: Tensor, colours: Tensor, steps: int) -> np.ndarray:
@@ -30,7 +30,7 @@ def literal(scores: Tensor, colours: Tensor, steps: int) -> np.ndarray:
 def test_it_is_the_formula(steps: int) -> None:
     torch.manual_seed(0)
     scores, images = torch.randn(2, 5, 7, dtype=torch.float64), 0.2 * torch.rand(2, 3, 5, 7, dtype=torch.float64)
-    ours = spread(scores, images, steps)
+    ours = smooth(scores, images, steps)
     for one, score, image in zip(ours, scores, images, strict=True):
         np.testing.assert_allclose(one, literal(score, image, steps), atol=1e-12)
 
@@ -39,7 +39,7 @@ def test_colours_are_averaged_at_each_place() -> None:
     torch.manual_seed(0)
     scores, images = torch.randn(1, 3, 4), torch.rand(1, 3, 24, 32)
     at_places = images.unflatten(3, (4, 8)).unflatten(2, (3, 8)).mean((3, 5))
-    torch.testing.assert_close(spread(scores, images, 4), spread(scores, at_places, 4))
+    torch.testing.assert_close(smooth(scores, images, 4), smooth(scores, at_places, 4))
 
 
 def test_a_hole_closes_and_an_edge_holds() -> None:
@@ -48,22 +48,22 @@ def test_a_hole_closes_and_an_edge_holds() -> None:
     images[..., 6:] = 0.6
     scores = torch.where(torch.arange(12) < 6, 2.0, -2.0).repeat(1, 8, 1)
     scores[0, 4, 2], scores[0, 3, 9] = -2.0, 2.0
-    after = spread(scores, images, 8)
+    after = smooth(scores, images, 8)
     assert (after[..., :6] > 1).all() and (after[..., 6:] < -1).all()
 
 
 def test_what_is_alike_everywhere_stays_as_it_is() -> None:
     scores = torch.full((2, 6, 6), 1.5)
-    torch.testing.assert_close(spread(scores, torch.rand(2, 3, 48, 48), 20), scores)
+    torch.testing.assert_close(smooth(scores, torch.rand(2, 3, 48, 48), 20), scores)
 
 
 def test_half_precision_and_autocast_do_not_blur_it() -> None:
     torch.manual_seed(0)
     scores, images = torch.randn(1, 8, 8), torch.rand(1, 3, 64, 64)
-    exact = spread(scores, images, 8)
+    exact = smooth(scores, images, 8)
     with torch.autocast("cpu", torch.bfloat16):
-        torch.testing.assert_close(spread(scores, images, 8), exact)
-    assert spread(scores.half(), images, 8).dtype == torch.float32
+        torch.testing.assert_close(smooth(scores, images, 8), exact)
+    assert smooth(scores.half(), images, 8).dtype == torch.float32
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_spot_spreads_as_wide_on_a_map_of_twice_the_sides() -> None:
     for side in (32, 64):
         scores = torch.zeros(1, side, side)
         scores[0, side // 2, side // 2] = 1
-        after = spread(scores, torch.zeros(1, 3, side, side), steps_for(scores, 8))[0]
+        after = smooth(scores, torch.zeros(1, 3, side, side), steps_for(scores, 8))[0]
         places = torch.arange(side) - side // 2
         widths.append((((after.sum(0) * places.square()).sum() / after.sum()).sqrt() / side).item())
     assert widths == pytest.approx([(8 * 2 / 3) ** 0.5 / 32] * 2, rel=0.02)

@@ -1,0 +1,34 @@
+"""Names that settings of methods had before, and what they are called now.  Old experiments go on working."""
+
+from collections.abc import Callable
+
+from endotransfer.config import tell_renamed
+from endotransfer.errors import ConfigError
+
+Settings = dict[str, object]
+# Fields of `{name: semantic_transfer, preset: robust}`, which is the method tag_transfer now: new name, new value.
+ROBUST_FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
+    "believe": ("lesion_labeller", lambda value: {"judge": "auto", "evidence": "local"}.get(str(value), value)),
+    "lesion_rule": ("lesion_labeller", lambda value: {"set": "dataset_threshold", "evidence": "auto"}.get(str(value), value)),
+    "evidence_steps": ("local_steps", lambda value: value),
+    "target_balance": ("balance_by_tag", lambda value: {"tags": True, "pixels": False}.get(str(value), value)),
+    "tag_rule": ("fill_normal", lambda value: {"fill_normal": True, "none": False}.get(str(value), value)),
+}  # fmt: skip
+
+
+def with_present_names(settings: Settings) -> Settings:
+    """`settings` of an experiment's `method` with every former name replaced; each one is told."""
+    if (settings.get("name"), settings.get("preset")) != ("semantic_transfer", "robust"):
+        return dict(settings)
+    tell_renamed("method {name: semantic_transfer, preset: robust}", "{name: tag_transfer}")
+    present: Settings = {"name": "tag_transfer"}
+    for old, value in settings.items():
+        if old in ("name", "preset"):
+            continue
+        new, change = ROBUST_FIELDS.get(old, (old, lambda value: value))
+        if new != old:
+            tell_renamed(f"method.{old}", f"method.{new}")
+        if new in present:
+            raise ConfigError(f"method.{old} and method.{new} are the same setting; keep method.{new}.")
+        present[new] = change(value)
+    return present

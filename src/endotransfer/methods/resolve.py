@@ -1,0 +1,42 @@
+"""From an experiment's `method` section to a method's class and its checked settings.  Not a method itself."""
+
+from pydantic import ValidationError
+
+from endotransfer.config import ModelConfig, Strict, explain
+from endotransfer.errors import ConfigError
+from endotransfer.methods.base import METHODS, Method, Settings
+from endotransfer.methods.former_names import with_present_names
+
+
+def method_config(settings: Settings) -> tuple[type[Method], str, Strict]:
+    """`{name, preset, variant, field: value...}` of an experiment -> the class, the preset's name, its checked config.
+
+    A variant is laid over the preset, and fields over both.
+    """
+    fields = with_present_names(settings)
+    name = fields.pop("name", None)
+    cls = METHODS.get(name)  # type: ignore[arg-type]  (whatever it is, a wrong one is refused by name)
+    preset = fields.pop("preset", None)
+    preset = next(iter(cls.presets)) if preset is None else preset
+    variant = fields.pop("variant", None)
+    values = _named("preset", preset, cls.presets, cls)
+    values |= {} if variant is None else _named("variant", variant, cls.variants, cls)
+    try:
+        return cls, str(preset), cls.Config.model_validate(values | fields)
+    except ValidationError as reason:
+        raise ConfigError(f"method {cls.name}: {'; '.join(explain(reason, cls.Config))}") from None
+
+
+def _named(kind: str, name: object, known: dict[str, Settings], cls: type[Method]) -> Settings:
+    if not isinstance(name, str) or name not in known:
+        raise ConfigError(f"method {cls.name} has no {kind} '{name}'; it has {', '.join(known) or 'none'}.")
+    return dict(known[name])
+
+
+def check_needs(cls: type[Method], model: ModelConfig) -> None:
+    """Refuse a model that cannot give the method what it needs.  (What it needs of the data, the data tell.)"""
+    if cls.needs.live_statistics and model.norm in ("frozen", "group"):
+        raise ConfigError(
+            f"method {cls.name} needs batch statistics that move, and model.norm is {model.norm}; "
+            "write `model.norm: batch` or `per_domain`."
+        )

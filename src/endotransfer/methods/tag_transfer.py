@@ -1,0 +1,163 @@
+"""Tag transfer: what goes beyond the paper (`semantic_transfer`), for a target whose images carry tags.
+
+The target's tags say which images have no lesion and, with local features, where in the others it is
+(pseudo_labels/tag_labellers.py, chosen once when the method is built); a mean teacher labels and predicts; every term
+keeps to the scale of the others.  Without tags it is careful self-training after a long warm-up.
+"""
+
+from typing import ClassVar
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.optim import Adam, Optimizer
+
+from endotransfer.batch import Batch, SourceSet
+from endotransfer.config import Strict
+from endotransfer.errors import ConfigError
+from endotransfer.losses.adversarial import critic_loss, fooling_loss
+from endotransfer.losses.centroids import DomainCentroids
+from endotransfer.losses.supervised_terms import source_terms
+from endotransfer.methods.base import Memo, Method
+from endotransfer.methods.task import Stage
+from endotransfer.models.critics.strided_critics import Discriminator
+from endotransfer.models.mean_teacher import MeanTeacher
+from endotransfer.pseudo_labels.label_target_set import label_target_set
+from endotransfer.pseudo_labels.labeller_choice import LesionLabeller
+from endotransfer.pseudo_labels.portion import portion
+from endotransfer.pseudo_labels.rules import LabelRule, TagRule, VoteRule
+from endotransfer.pseudo_labels.tag_labellers import LocalSettings, LocalTagLabeller, TagLabeller, ThresholdTagLabeller
+from endotransfer.pseudo_labels.target_set import TargetSet
+
+PORTION = (0.25, 0.05, 0.55)  # of the dataset thresholds: first, more each epoch, last; the paper's
+GAMMA, ALPHA = 0.7, 1.0  # Algorithm 3 and Eq. 7, as in the paper
+UNTAGGED_MU = 0.0001  # mu at most where there are no tags: nothing holds rare classes against a pull on few pixels
+
+
+class TagTransferConfig(Strict):
+    warmup_epochs: int = Field(1, ge=0)  # on the source alone
+    untagged_warmup: float = Field(0.5, ge=0, lt=1)  # share of all epochs, where that is more and there are no tags
+    eta: float = Field(0.001, ge=0)
+    mu: float = Field(0.01, ge=0)  # of the centroid alignment, Eq. 7
+    voting: bool = True
+    lesion_labeller: LesionLabeller = "auto"  # who labels images tagged lesion; auto: the first pass decides
+    image_portion: tuple[float, float] = (0.5, 0.9)  # of both sides of such an image, in the first and last pass
+    handover: float = Field(0.5, ge=0, le=1)
+    local_steps: int = Field(400, ge=1)  # of training the local layer, before all others
+    smoothing: int = 8
+    fill_normal: bool = True  # images tagged normal are labelled normal everywhere
+    balance_by_tag: bool = True  # target loss averaged by kind of image instead of by pixel
+    tag_head_weight: float = Field(0.01, ge=0)  # of S1's loss on the target's tags, with local features
+    tag_weight: float = Field(0.1, ge=0)  # of the loss of tags on pixels, without local features
+    missed_weight: float = Field(0.03, ge=0)  # of the loss on lesions that a segmenter labelling alone misses
+    teacher_momentum: float | None = Field(0.99, ge=0, lt=1)  # None: no teacher
+
+
+class TagTransfer(Method):
+    name = "tag_transfer"
+    summary = "beyond the paper: tags and local features label the target, a mean teacher predicts"
+    phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",), "critic": ("critic",)}
+    Config: ClassVar[type[Strict]] = TagTransferConfig
+    config: TagTransferConfig
+    critic: Discriminator
+    centroids: DomainCentroids
+    teacher: MeanTeacher
+    labeller: TagLabeller
+
+    def networks(self) -> dict[str, nn.Module]:
+        segmenter, config = self.plain_segmenter(), self.config
+        networks: dict[str, nn.Module] = {"segmenter": segmenter}
+        if config.eta:
+            networks["critic"] = Discriminator(self.task.classes)
+        if config.mu:
+            networks["centroids"] = DomainCentroids(
+                self.task.classes, segmenter.feature_channels, GAMMA, ALPHA,
+                average="class_pixels", history="moving_average",
+            )  # fmt: skip
+        if config.teacher_momentum is not None:
+            networks["teacher"] = MeanTeacher(segmenter, config.teacher_momentum)
+        return networks | {"labeller": self._choose_labeller()}
+
+    def _choose_labeller(self) -> TagLabeller:
+        """Local features that nobody has trained tell nothing: without pretrained weights thresholds label alone."""
+        config, model = self.config, self.task.model
+        taught = model.pretrained or model.weights is not None
+        if self.task.tags and taught and config.lesion_labeller != "dataset_threshold":
+            shared = {name: getattr(config, name) for name in LocalSettings.__dataclass_fields__}
+            return LocalTagLabeller(model, LocalSettings(**shared))
+        if config.lesion_labeller == "local":
+            raise ConfigError(
+                "method.lesion_labeller is local, which needs tags and pretrained weights; see to these, or leave out "
+                "method.lesion_labeller."
+            )
+        return ThresholdTagLabeller(config.balance_by_tag, config.tag_weight)
+
+    def stages(self) -> list[Stage]:
+        config, wanted = self.config, self.config.warmup_epochs
+        if not self.task.tags:  # nothing but the segmenter says what is where: a class it does not know yet is lost
+            wanted = max(wanted, round(config.untagged_warmup * self.task.epochs))
+        warmup = min(wanted, self.task.epochs - 1)
+        phases = ("net", "critic") if config.eta else ("net",)
+        transfer = Stage("transfer", self.task.epochs - warmup, phases, target_pass=True)
+        return [Stage("warm-up", warmup, target=False), transfer] if warmup else [transfer]
+
+    def prepare(self, source: SourceSet, target: TargetSet | None) -> None:
+        assert target is not None
+        self.labeller.prepare(source, target)
+
+    def optimiser(self, phase: str) -> Optimizer | None:
+        if phase == "critic":
+            return Adam(self.critic.parameters(), lr=1e-4, betas=(0.9, 0.99))
+        return None
+
+    def target_pass(self, target: TargetSet) -> dict[str, float]:
+        """Label the whole target set, once an epoch."""
+        number = self.progress.stage_epoch
+        image_labeller = self.labeller.for_pass(number, passed=number / max(1, self.stages()[-1].epochs - 1))
+        rules: list[LabelRule] = [TagRule()] if self.config.fill_normal else []
+        if self.config.voting:
+            rules.append(VoteRule("synchronous"))
+        summary = label_target_set(
+            self.predict_target, target, self.task.classes, portion(number, *PORTION),
+            rules=rules, image_labeller=image_labeller, device=self.device,
+        )  # fmt: skip
+        return summary.figures() | self.labeller.take(image_labeller, number)
+
+    def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
+        if phase == "critic":
+            scores = self.critic(torch.cat([memo["source"], memo["target"]]))
+            return {"critic": critic_loss(*scores.split([len(memo["source"]), len(memo["target"])]))}
+        source, target = batch.source, batch.target
+        assert source is not None
+        if target is None:  # warm-up
+            return source_terms(source, self.segmenter(source.images, domain="source"))
+        on_source, on_target = self.forward_both(source.images, target.images)
+        source_logits, target_logits = (
+            output.at(images.shape[-2:]) for output, images in ((on_source, source.images), (on_target, target.images))
+        )
+        terms = source_terms(source, on_source, source_logits)
+        terms |= self.labeller.target_terms(target, on_target, target_logits)
+        if self.config.eta:
+            memo["source"] = source_logits.detach().softmax(1)
+            probabilities = target_logits.softmax(1)
+            memo["target"] = probabilities.detach()
+            terms["adversarial"] = self.config.eta * fooling_loss(self.critic(probabilities))
+        if self.config.mu:
+            assert target.stored is not None
+            masked = on_source.features[: len(source.masks)]
+            aligned = self.centroids(masked, source.masks, on_target.features, target.stored)
+            terms["centroids"] = (self.config.mu if self.task.tags else min(self.config.mu, UNTAGGED_MU)) * aligned
+        return terms
+
+    def findings(self) -> dict[str, object]:
+        return self.labeller.findings()
+
+    def wants_superpixels(self) -> bool:
+        return self.config.voting
+
+    def after_step(self) -> None:
+        if self.config.teacher_momentum is not None:
+            self.teacher.update(self.segmenter, self.progress.step)
+
+    def predictor(self) -> nn.Module:
+        return self.segmenter if self.config.teacher_momentum is None else self.teacher.module

@@ -1,0 +1,53 @@
+"""What a method knows of the experiment around it, and the words in which it states its plan."""
+
+from dataclasses import dataclass
+
+from endotransfer.config import ModelConfig
+
+
+@dataclass(frozen=True)
+class TaskInfo:
+    """All that a method may know of its experiment."""
+
+    classes: int
+    tags: bool  # False: no image of this experiment carries a tag, and no network has S1
+    model: ModelConfig
+    epochs: int
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of training.  The checkpoint knows the stage by its name.
+
+    A stage without phases trains nothing (AdaBN re-estimates statistics in its target pass); it takes a single step.
+    """
+
+    name: str
+    epochs: int
+    phases: tuple[str, ...] = ("net",)
+    target: bool = True  # batches carry target images
+    target_pass: bool = False  # the whole target set is visited before the first epoch
+    pass_every: int = 1  # and again after so many
+    own_schedule: bool = False  # the learning rate runs over this stage alone, and elsewhere as if it were not there
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where training stands; set by the engine before every step and pass."""
+
+    step: int = 0  # since the start of the run
+    epoch: int = 0
+    stage: str = ""
+    stage_epoch: int = 0  # since the start of the stage
+    steps: int = 1  # of the whole run
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What an experiment must have for a method to be itself; otherwise it is refused by name."""
+
+    target: bool = True
+    tags: bool = False
+    masks_of_target: bool = False  # only an upper bound may say so
+    live_statistics: bool = False  # BatchNorm that is allowed to move; see `check_needs`
+    superpixels: bool = False  # in training batches; a target pass can always ask for them
