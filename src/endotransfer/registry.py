@@ -36,7 +36,7 @@ class Registry(Generic[T]):
         self._things[name] = thing
         return thing
 
-    def get(self, name: str) -> T:
+    def get(self, name: object) -> T:
         known = self._all()
         if not isinstance(name, str) or name not in known:  # a YAML list is no name, nor can it be looked up
             raise ConfigError(f"there is no {self.kind} called '{name}'; {nearest(str(name), list(known))}")

@@ -1,7 +1,7 @@
 """The target set as a target pass sees it: images on the device, super-pixels by key, and a place to store maps."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ class StoredTargetSet:
     dtype: torch.dtype
     near: DeviceBatchSource | None = None  # training's own feed, where it can take maps over from memory
     round: int = 0  # that is being made
-    logit_cache: LogitCache = field(default_factory=LogitCache)
+    make_cache: Callable[[int], LogitCache] = lambda channels: LogitCache()
     seen: Callable[[int], None] = lambda batches: None  # told of progress, in batches
 
     def __post_init__(self) -> None:
@@ -52,6 +52,9 @@ class StoredTargetSet:
         for batch in self.images.without_images():
             yield batch
             self.seen(1)
+
+    def logit_cache(self, channels: int) -> LogitCache:
+        return self.make_cache(channels)
 
     def superpixels(self, keys: list[str]) -> Tensor:
         return self.images.superpixels(keys).to(self.device)

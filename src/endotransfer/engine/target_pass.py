@@ -4,6 +4,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -21,7 +22,7 @@ from endotransfer.engine.map_store import MapStore
 from endotransfer.engine.plan import Epoch
 from endotransfer.engine.run_log import progress_bar
 from endotransfer.engine.source_set import WholeSource
-from endotransfer.engine.target_set import StoredTargetSet
+from endotransfer.engine.stored_target_set import StoredTargetSet
 from endotransfer.errors import CheckpointError
 from endotransfer.methods.base import Method
 from endotransfer.pseudo_labels.logit_cache import LARGE, LogitCache, logit_bytes
@@ -49,7 +50,7 @@ class TargetPasses:
         self.method.eval()
         batch, tags = 4 * self.training.batch_source, self.method.task.tags
         source = WholeSource(self.masked, batch, tags, self.fabric.device, self.dtype)
-        target = None if self.pass_set is None else self._target_set(self.pass_set, 0, LogitCache())
+        target = None if self.pass_set is None else self._target_set(self.pass_set, 0, lambda channels: LogitCache())
         with self._progress("preparing", None) as seen, torch.no_grad(), self.fabric.autocast():
             if target is not None:
                 target.seen = seen
@@ -66,15 +67,14 @@ class TargetPasses:
         self._build_superpixels(self.pass_set)
         self.method.eval()
         self.maps.open_round(epoch.index)
-        logit_cache = self._logit_cache(self.pass_set, step, save, resumed=resumed)
-        target = self._target_set(self.pass_set, epoch.index, logit_cache)
+        make_cache = partial(self._logit_cache, self.pass_set, step, save, resumed)
+        target = self._target_set(self.pass_set, epoch.index, make_cache)
         with (
             self._progress("target pass", 2 * len(self.pass_set)) as target.seen,
             torch.no_grad(),
             self.fabric.autocast(),
         ):
             figures = self.method.target_pass(target)
-        logit_cache.clear()
         self.maps.flush()
         self.fabric.barrier()
         in_first_process(self.fabric, lambda: self.maps.close_round(epoch.index))
@@ -84,21 +84,25 @@ class TargetPasses:
 
     def _say_remarks(self) -> None:
         """What the method has found, as soon as it has: who knows better need not wait for the end."""
-        for remark in self.method.findings().get("remarks", []):
+        remarks = self.method.findings().get("remarks")
+        for remark in remarks if isinstance(remarks, list) else []:
             if remark not in self._said and self.fabric.is_global_zero:
                 self.console.print(f"note: {remark}", markup=False, soft_wrap=True)
             self._said.add(remark)
 
-    def _target_set(self, pass_set: PassSet | DevicePassSet, round: int, logit_cache: LogitCache) -> StoredTargetSet:
+    def _target_set(
+        self, pass_set: PassSet | DevicePassSet, round: int, make_cache: Callable[[int], LogitCache]
+    ) -> StoredTargetSet:
         # With several processes each makes a part of the maps and reads all of them, so they meet on disk.
         near = self.feed if isinstance(self.feed, DeviceBatchSource) and world_size() == 1 else None
-        return StoredTargetSet(pass_set, self.maps, self.fabric.device, self.dtype, near, round, logit_cache)
+        return StoredTargetSet(pass_set, self.maps, self.fabric.device, self.dtype, near, round, make_cache)
 
     def _logit_cache(
-        self, pass_set: PassSet | DevicePassSet, step: int, save: Callable[[], None], *, resumed: bool
+        self, pass_set: PassSet | DevicePassSet, step: int, save: Callable[[], None], resumed: bool, channels: int
     ) -> LogitCache:
+        """In memory, or on disk where `channels` numbers of every 8 x 8 pixels of all images take too much of it."""
         images = pass_set.images
-        needed = logit_bytes(len(images), self.method.kept_channels(), images.size)
+        needed = logit_bytes(len(images), channels, images.size)
         if needed <= self.large:
             return LogitCache()
         folder = self.maps.folder / f".logits-{step}-{self.fabric.global_rank}-of-{world_size()}"

@@ -134,7 +134,7 @@ class DomainCentroids(nn.Module):
         self.target = Centroids(classes, channels, gamma, average=average, history=history)
 
     def forward(self, source: Tensor, masks: Tensor, target: Tensor, labels: Tensor) -> Tensor:
-        """Features of the source [M, C, h, w] with masks [M, H, W], of the target [B, C, h, w] with labels [B, H, W]."""
+        """Eq. 7 from features of source [M, C, h, w] and target [B, C, h, w], masks [M, H, W] and labels [B, H, W]."""
         size = target.shape[-2:]
         source_now = class_sums(source, labels_at(masks, size), self.classes)
         target_now = class_sums(target, labels_at(labels, size), self.classes)

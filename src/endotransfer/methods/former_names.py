@@ -9,7 +9,10 @@ Settings = dict[str, object]
 # Fields of `{name: semantic_transfer, preset: robust}`, which is the method tag_transfer now: new name, new value.
 ROBUST_FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
     "believe": ("lesion_labeller", lambda value: {"judge": "auto", "evidence": "local"}.get(str(value), value)),
-    "lesion_rule": ("lesion_labeller", lambda value: {"set": "dataset_threshold", "evidence": "auto"}.get(str(value), value)),
+    "lesion_rule": (
+        "lesion_labeller",
+        lambda value: {"set": "dataset_threshold", "evidence": "auto"}.get(str(value), value),
+    ),
     "evidence_steps": ("local_steps", lambda value: value),
     "target_balance": ("balance_by_tag", lambda value: {"tags": True, "pixels": False}.get(str(value), value)),
     "tag_rule": ("fill_normal", lambda value: {"fill_normal": True, "none": False}.get(str(value), value)),

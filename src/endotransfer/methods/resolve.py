@@ -14,8 +14,7 @@ def method_config(settings: Settings) -> tuple[type[Method], str, Strict]:
     A variant is laid over the preset, and fields over both.
     """
     fields = with_present_names(settings)
-    name = fields.pop("name", None)
-    cls = METHODS.get(name)  # type: ignore[arg-type]  (whatever it is, a wrong one is refused by name)
+    cls = METHODS.get(fields.pop("name", None))
     preset = fields.pop("preset", None)
     preset = next(iter(cls.presets)) if preset is None else preset
     variant = fields.pop("variant", None)

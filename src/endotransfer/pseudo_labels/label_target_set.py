@@ -100,7 +100,7 @@ def _predict_all(
     predict: Predict, target: TargetSet, cache: LogitCache, image_labeller: ImageLabeller | None,
     count: Callable[[Tensor, PassBatch], None],
 ) -> None:  # fmt: skip
-    """Predict and count every batch, and keep its maps in `cache`; those of a pass that was stopped are only counted."""
+    """Predict and count every batch, its maps kept in `cache`; what a stopped pass left there is only counted."""
     done = cache.whole
     for number, batch in zip(range(done), target.without_images(), strict=False):
         count(cache.get(number), batch)

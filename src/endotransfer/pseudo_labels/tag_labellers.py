@@ -1,4 +1,4 @@
-"""Beyond the paper: the two ways in which `tag_transfer` labels the target set, one of which a run uses from end to end.
+"""Beyond the paper: the two ways in which `tag_transfer` may label the target set.  A run uses one throughout.
 
 `ThresholdTagLabeller`: thresholds over the whole set (Algorithm 1).  Where features are learnt from scratch nothing
 else shows the network what a lesion of the target is, so that the tags supervise S1 in full and pixels directly.
@@ -57,12 +57,10 @@ class ThresholdTagLabeller(TagLabeller):
     def target_terms(self, target: TargetBatch, output: SegOutput, logits: Tensor) -> Terms:
         terms: Terms = {}
         if target.stored is not None:
-            balanced = self.balance_by_tag and target.tags is not None
-            terms["segmentation_target"] = (
-                segmentation_by_tag(logits, target.stored, target.tags)
-                if balanced
-                else segmentation(logits, target.stored)
-            )
+            if self.balance_by_tag and target.tags is not None:
+                terms["segmentation_target"] = segmentation_by_tag(logits, target.stored, target.tags)
+            else:
+                terms["segmentation_target"] = segmentation(logits, target.stored)
         return terms | target_tag_term(target, output) | pixel_tag_term(self.tag_weight, target, logits)
 
 

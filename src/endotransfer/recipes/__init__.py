@@ -1,4 +1,4 @@
-"""Complete experiments that ship with the package: every table of the paper and every public transfer, one YAML each."""
+"""Complete experiments that ship with the package: the tables of the paper and the public transfers, one YAML each."""
 
 from pathlib import Path
 
