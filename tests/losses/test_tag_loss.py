@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG
-from endotransfer.losses.tag_loss import missed_lesion_loss, tag_loss, veto
+from endotransfer.losses.tag_loss import missed_lesion_loss, tag_loss
+from endotransfer.pseudo_labels.rules import veto
 from tests import literal
 
 LABELS = torch.tensor([[[0, 1], [2, IGNORE]]] * 3, dtype=torch.uint8)

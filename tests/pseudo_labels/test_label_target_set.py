@@ -12,6 +12,7 @@ from endotransfer.pseudo_labels.assign import assign
 from endotransfer.pseudo_labels.label_target_set import label_target_set
 from endotransfer.pseudo_labels.local_labeller import LocalLabeller
 from endotransfer.pseudo_labels.logit_cache import LogitCache, logit_bytes
+from endotransfer.pseudo_labels.rules import TagRule, VoteRule
 from endotransfer.pseudo_labels.thresholds import ThresholdState
 from endotransfer.pseudo_labels.vote import vote_in_place, vote_superpixels, vote_synchronously
 
@@ -26,7 +27,7 @@ class MemoryTargetSet:
         self.images = torch.rand(5, 3, SIZE, SIZE, generator=torch.Generator().manual_seed(3))
         self.keys = [f"set/{i}" for i in range(5)]
         self.tags = torch.tensor(TAGS) if tags else None
-        self.stored, self.logit_cache, self.size = {}, LogitCache(), (SIZE, SIZE)
+        self.stored, self.cache, self.size = {}, LogitCache(), (SIZE, SIZE)
 
     def __iter__(self):
         return self.after(0)
@@ -38,6 +39,9 @@ class MemoryTargetSet:
         for start in range(2 * batches, 5, 2):
             part = slice(start, start + 2)
             yield PassBatch(self.images[part], None if self.tags is None else self.tags[part], self.keys[part])
+
+    def logit_cache(self, channels):
+        return self.cache
 
     def superpixels(self, keys):
         rows = torch.arange(SIZE) // 4
@@ -110,7 +114,7 @@ def test_what_half_precision_cannot_tell_apart_is_labelled_alike():
 @pytest.mark.parametrize("voting", ["in_place", "synchronous", "superpixel"])
 def test_voting_refines_the_assignment(voting):
     target = MemoryTargetSet()
-    label_target_set(Network(), target, 3, 0.4, voting=voting, iterations=2, min_share=0.3)
+    label_target_set(Network(), target, 3, 0.4, rules=[VoteRule(voting, 2)])
     first, segments = expected_labels(target, 0.4), target.superpixels(target.keys)
     if voting == "in_place":
         array = first.numpy().copy()
@@ -120,14 +124,14 @@ def test_voting_refines_the_assignment(voting):
     elif voting == "synchronous":
         expected = vote_synchronously(first, segments, 3, 2)
     else:
-        expected = vote_superpixels(first, segments, 3, 0.3)
+        expected = vote_superpixels(first, segments, 3)
     assert torch.equal(target.maps, expected)
     assert not torch.equal(expected, first)
 
 
 def test_tags_veto_before_the_vote():
     target = MemoryTargetSet()
-    label_target_set(Network(), target, 3, 0.5, tag_rule="veto", voting="superpixel", min_share=0.1)
+    label_target_set(Network(), target, 3, 0.5, rules=[TagRule(fill_normal=False), VoteRule("superpixel")])
     normal = target.maps[target.tags == NORMAL]
     assert set(normal.unique().tolist()) <= {0, IGNORE}
     assert (target.maps[1] > 0).any()
@@ -135,14 +139,14 @@ def test_tags_veto_before_the_vote():
 
 def test_fill_normal_labels_normal_images_whole():
     target = MemoryTargetSet()
-    summary = label_target_set(Network(), target, 3, 0.5, tag_rule="fill_normal")
+    summary = label_target_set(Network(), target, 3, 0.5, rules=[TagRule()])
     assert (target.maps[[0, 4]] == 0).all()
     assert summary.labelled[0] >= 2 * SIZE * SIZE
 
 
 def test_without_tags_a_tag_rule_does_nothing():
     target = MemoryTargetSet(tags=False)
-    label_target_set(Network(), target, 3, 0.4, tag_rule="fill_normal")
+    label_target_set(Network(), target, 3, 0.4, rules=[TagRule()])
     assert torch.equal(target.maps, expected_labels(target, 0.4))
 
 
@@ -185,7 +189,7 @@ def test_logits_of_minus_infinity_are_a_certain_no():
 
 def test_on_disk_the_labels_are_those_of_memory_and_nothing_is_left(tmp_path):
     in_memory, on_disk = MemoryTargetSet(), MemoryTargetSet()
-    on_disk.logit_cache = LogitCache(tmp_path / "logit_cache")
+    on_disk.cache = LogitCache(tmp_path / "logit_cache")
     here, there = (label_target_set(Network(), target, 3, 0.4) for target in (in_memory, on_disk))
     assert here == there
     assert torch.equal(in_memory.maps, on_disk.maps)
@@ -195,7 +199,7 @@ def test_on_disk_the_labels_are_those_of_memory_and_nothing_is_left(tmp_path):
 def test_a_stopped_pass_goes_on_where_it_was(tmp_path):
     straight, stopped = MemoryTargetSet(), MemoryTargetSet()
     summary = label_target_set(Network(), straight, 3, 0.4)
-    stopped.logit_cache = LogitCache(tmp_path / "logit_cache")
+    stopped.cache = LogitCache(tmp_path / "logit_cache")
     network = Network()
 
     def killed(images):
@@ -205,11 +209,11 @@ def test_a_stopped_pass_goes_on_where_it_was(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         label_target_set(killed, stopped, 3, 0.4)
-    stopped.logit_cache = LogitCache(tmp_path / "logit_cache")  # as after a kill
-    assert stopped.logit_cache.whole == 2
+    stopped.cache = LogitCache(tmp_path / "logit_cache")  # as after a kill
+    assert stopped.cache.whole == 2
     again = Network()
     assert label_target_set(again, stopped, 3, 0.4) == summary
-    assert again.images == 1  # of five: four were on the logit_cache
+    assert again.images == 1  # of five: four were in the cache
     assert torch.equal(straight.maps, stopped.maps)
 
 
@@ -229,27 +233,27 @@ class Look:
         return 20 * (interpolate(images, size=(8, 8), mode="bilinear", antialias=True)[:, 1] - 0.5)
 
 
-def expected_with_evidence(target, portion, trust=None):
-    """The set's thresholds, and over them each lesion image's own labels; every image was heard once."""
-    evidence, looked = LocalLabeller(Look(), 0.25, trust, portion=0.7), Look()(target.images).unsqueeze(1)
+def expected_with_labeller(target, portion, trust=None):
+    """The set's thresholds, and over them each lesion image's own labels; every image was observed once."""
+    labeller, looked = LocalLabeller(Look(), 0.25, trust, portion=0.7), Look()(target.images).unsqueeze(1)
     local = interpolate(looked, size=(4, 4), mode="bilinear", align_corners=False).half().float()  # like the logits
     small = Network()(target.images).logits
-    evidence.hear((small - small.amax(1, keepdim=True)).half().float(), local[:, 0], target.tags)
-    evidence.settle()
+    labeller.observe((small - small.amax(1, keepdim=True)).half().float(), local[:, 0], target.tags)
+    labeller.settle()
     sized = interpolate(local, size=(SIZE, SIZE), mode="bilinear", align_corners=False)[:, 0]
     labels = expected_labels(target, portion)
-    own = evidence.label(expected_logits(target), sized, labels)
-    return torch.where((target.tags == LESION).view(-1, 1, 1), own, labels), evidence
+    own = labeller.label(expected_logits(target), sized, labels)
+    return torch.where((target.tags == LESION).view(-1, 1, 1), own, labels), labeller
 
 
 @pytest.mark.parametrize("trust", [None, torch.tensor(0.0)])
-def test_with_evidence_images_tagged_lesion_and_no_others_are_labelled_by_themselves(trust):
+def test_with_labeller_images_tagged_lesion_and_no_others_are_labelled_by_themselves(trust):
     target, look, network = MemoryTargetSet(), Look(), Network()
-    evidence = LocalLabeller(look, 0.25, trust, portion=0.7)  # its own: the set's is 0.4
-    summary = label_target_set(network, target, 3, 0.4, evidence=evidence)
-    expected, twin = expected_with_evidence(target, 0.4, trust)
+    labeller = LocalLabeller(look, 0.25, trust, portion=0.7)  # its own: the set's is 0.4
+    summary = label_target_set(network, target, 3, 0.4, image_labeller=labeller)
+    expected, twin = expected_with_labeller(target, 0.4, trust)
     assert torch.equal(target.maps, expected)
-    assert evidence.believed == twin.believed and evidence.limit == twin.limit
+    assert labeller.segmenter_alone == twin.segmenter_alone and labeller.limit == twin.limit
     by_the_set = expected_labels(target, 0.4)
     changed = (target.maps != by_the_set).flatten(1).any(1)
     assert changed.tolist() == [tag == LESION for tag in TAGS]
@@ -258,27 +262,27 @@ def test_with_evidence_images_tagged_lesion_and_no_others_are_labelled_by_themse
     assert sum(summary.predicted) == 5 * SIZE * SIZE
 
 
-def test_without_tags_evidence_changes_nothing():
+def test_without_tags_labeller_changes_nothing():
     target = MemoryTargetSet(tags=False)
-    label_target_set(Network(), target, 3, 0.4, evidence=LocalLabeller(Look(), 0.25, None))
+    label_target_set(Network(), target, 3, 0.4, image_labeller=LocalLabeller(Look(), 0.25, None))
     assert torch.equal(target.maps, expected_labels(target, 0.4))
 
 
-def test_evidence_and_the_rule_for_normal_images_go_together():
+def test_labeller_and_the_rule_for_normal_images_go_together():
     target = MemoryTargetSet()
     label_target_set(
-        Network(), target, 3, 0.4, tag_rule="fill_normal", evidence=LocalLabeller(Look(), 0.25, None, portion=0.7)
+        Network(), target, 3, 0.4, rules=[TagRule()], image_labeller=LocalLabeller(Look(), 0.25, None, portion=0.7)
     )
-    expected, _ = expected_with_evidence(target, 0.4)
+    expected, _ = expected_with_labeller(target, 0.4)
     assert (target.maps[[0, 4]] == NORMAL).all()
     assert torch.equal(target.maps[1:4], expected[1:4])
 
 
-def test_a_stopped_pass_with_evidence_goes_on_to_the_same_labels(tmp_path):
+def test_a_stopped_pass_with_labeller_goes_on_to_the_same_labels(tmp_path):
     straight, stopped = MemoryTargetSet(), MemoryTargetSet()
-    stopped.logit_cache = LogitCache(tmp_path / "logit_cache")
+    stopped.cache = LogitCache(tmp_path / "logit_cache")
     whole, look = LocalLabeller(Look(), 0.25, None), Look()
-    summary = label_target_set(Network(), straight, 3, 0.4, evidence=whole)
+    summary = label_target_set(Network(), straight, 3, 0.4, image_labeller=whole)
 
     def killed(images):
         if look.images == 4:
@@ -286,32 +290,32 @@ def test_a_stopped_pass_with_evidence_goes_on_to_the_same_labels(tmp_path):
         return look(images)
 
     with pytest.raises(KeyboardInterrupt):
-        label_target_set(Network(), stopped, 3, 0.4, evidence=LocalLabeller(killed, 0.25, None))
-    assert stopped.logit_cache.whole == 2
+        label_target_set(Network(), stopped, 3, 0.4, image_labeller=LocalLabeller(killed, 0.25, None))
+    assert stopped.cache.whole == 2
     again = LocalLabeller(Look(), 0.25, None)
-    assert label_target_set(Network(), stopped, 3, 0.4, evidence=again) == summary
-    assert again.look.images == 1  # of five: four were on the logit_cache
+    assert label_target_set(Network(), stopped, 3, 0.4, image_labeller=again) == summary
+    assert again.score.images == 1  # of five: four were in the cache
     assert torch.equal(straight.maps, stopped.maps)
-    assert again.believed == whole.believed and again.limit == whole.limit
+    assert again.segmenter_alone == whole.segmenter_alone and again.limit == whole.limit
 
 
 def test_local_scores_that_are_not_finite_are_refused():
-    evidence = LocalLabeller(lambda images: Look()(images) * torch.nan, 0.25, None)
+    labeller = LocalLabeller(lambda images: Look()(images) * torch.nan, 0.25, None)
     with pytest.raises(TrainingDiverged, match="not finite"):
-        label_target_set(Network(), MemoryTargetSet(), 3, 0.4, evidence=evidence)
+        label_target_set(Network(), MemoryTargetSet(), 3, 0.4, image_labeller=labeller)
 
 
 def test_scores_beyond_half_precision_are_kept_at_its_end():
     target = MemoryTargetSet()
-    evidence = LocalLabeller(lambda images: 1e9 * Look()(images), 0.25, torch.tensor(0.0))
-    label_target_set(Network(), target, 3, 0.4, evidence=evidence)
+    labeller = LocalLabeller(lambda images: 1e9 * Look()(images), 0.25, torch.tensor(0.0))
+    label_target_set(Network(), target, 3, 0.4, image_labeller=labeller)
     lesions = target.maps[target.tags == LESION]
-    assert evidence.limit == 32 and ((lesions > 0) & (lesions != IGNORE)).any() and (lesions == NORMAL).any()
+    assert labeller.limit == 32 and ((lesions > 0) & (lesions != IGNORE)).any() and (lesions == NORMAL).any()
 
 
 def test_logits_that_cannot_be_written_end_the_pass(tmp_path):
     target = MemoryTargetSet()
-    target.logit_cache = LogitCache(tmp_path / "logit_cache")
+    target.cache = LogitCache(tmp_path / "logit_cache")
     (tmp_path / "logit_cache" / "000001.npy").mkdir(parents=True)  # a folder where the file should be
     with pytest.raises(CheckpointError, match="cannot write"):
         label_target_set(Network(), target, 3, 0.4)

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG
+from endotransfer.losses.lesion_odds import lesion_score
 from endotransfer.pseudo_labels.local_labeller import (
     FALSE_ALARMS,
     LEAST_AREA,
     MOST_AREA,
     LocalLabeller,
     label_each_image,
-    lesion_score,
     rank_of_surest,
     standardised,
 )
-from endotransfer.pseudo_labels.local_layer import REST, TOP, source_evidence, target_evidence
+from endotransfer.pseudo_labels.local_layer import REST, TOP, source_loss, target_loss
 from endotransfer.pseudo_labels.score_histogram import ScoreHistogram, auroc
 
 SEEDS = st.integers(0, 2**31)
@@ -36,7 +36,7 @@ def softplus(x):
     return math.log1p(math.exp(-abs(x))) + max(x, 0)
 
 
-def tally(scores):
+def histogram(scores):
     counted = ScoreHistogram()
     counted.add(torch.tensor(scores, dtype=torch.float64), torch.ones(len(scores), dtype=torch.bool))
     return counted
@@ -54,24 +54,24 @@ def test_the_score_is_the_log_odds_of_all_lesions_together(seed, classes):
 
 
 @given(SEEDS)
-def test_source_evidence_is_the_cross_entropy_of_known_pixels(seed):
+def test_source_loss_is_the_cross_entropy_of_known_pixels(seed):
     scores = random(seed, 2, 3, 4)
     masks = torch.tensor(np.random.default_rng(seed).choice([0, 1, 3, IGNORE], size=(2, 3, 4)))
     terms = []
     for score, label in zip(scores.flatten().tolist(), masks.flatten().tolist(), strict=True):
         if label != IGNORE:
             terms.append(softplus(score) if label == NORMAL else softplus(-score))
-    assert source_evidence(scores, masks).item() == pytest.approx(sum(terms) / max(1, len(terms)))
+    assert source_loss(scores, masks).item() == pytest.approx(sum(terms) / max(1, len(terms)))
 
 
 def test_masks_without_any_known_pixel_say_nothing():
     scores = torch.ones(1, 2, 2, requires_grad=True)
-    loss = source_evidence(scores, torch.full((1, 2, 2), IGNORE))
+    loss = source_loss(scores, torch.full((1, 2, 2), IGNORE))
     loss.backward()
     assert loss == 0 and (scores.grad == 0).all()
 
 
-def literal_target_evidence(images, tags):
+def literal_target_loss(images, tags):
     by_tag = {NORMAL: [], LESION: [], UNKNOWN_TAG: []}
     for image, tag in zip(images, tags, strict=True):
         ascending = sorted(image)
@@ -86,15 +86,15 @@ def literal_target_evidence(images, tags):
 
 
 @given(SEEDS, st.lists(st.sampled_from([NORMAL, LESION, UNKNOWN_TAG]), min_size=1, max_size=4), st.integers(1, 6))
-def test_target_evidence_equals_the_literal_loop(seed, tags, side):
+def test_target_loss_equals_the_literal_loop(seed, tags, side):
     scores = random(seed, len(tags), side, side + 1)
-    expected = literal_target_evidence(scores.flatten(1).tolist(), tags)
-    assert target_evidence(scores, torch.tensor(tags)).item() == pytest.approx(expected)
+    expected = literal_target_loss(scores.flatten(1).tolist(), tags)
+    assert target_loss(scores, torch.tensor(tags)).item() == pytest.approx(expected)
 
 
 def test_tags_push_the_ends_of_a_lesion_image_apart_and_all_of_a_normal_one_down():
     scores = torch.linspace(-1, 1, 20).repeat(3, 1).view(3, 4, 5).requires_grad_()
-    target_evidence(scores, torch.tensor([NORMAL, LESION, UNKNOWN_TAG])).backward()
+    target_loss(scores, torch.tensor([NORMAL, LESION, UNKNOWN_TAG])).backward()
     normal, lesion, untagged = scores.grad.flatten(1)
     assert (normal > 0).all() and (normal[-2:] > 1.5 * normal[:-2].max()).all()
     assert (lesion[:6] > 0).all() and (lesion[6:18] == 0).all() and (lesion[18:] < 0).all()
@@ -104,8 +104,8 @@ def test_tags_push_the_ends_of_a_lesion_image_apart_and_all_of_a_normal_one_down
 def test_half_precision_is_summed_in_single():
     scores, tags = random(0, 2, 8, 8), torch.tensor([NORMAL, LESION])
     half = scores.bfloat16()
-    assert target_evidence(half, tags).dtype == source_evidence(half, torch.zeros(2, 8, 8)).dtype == torch.float32
-    torch.testing.assert_close(target_evidence(half, tags), target_evidence(half.float(), tags))
+    assert target_loss(half, tags).dtype == source_loss(half, torch.zeros(2, 8, 8)).dtype == torch.float32
+    torch.testing.assert_close(target_loss(half, tags), target_loss(half.float(), tags))
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_standardised_scores_have_mean_nought_and_deviation_one_in_every_image(s
 
 @given(st.lists(st.floats(-40, 40, width=32), max_size=60), SHARES)
 def test_the_score_that_a_share_exceeds_is_that_of_sorting_to_a_bin(scores, share):
-    limit = tally(scores).exceeded_by(share).item()
+    limit = histogram(scores).exceeded_by(share).item()
     rank = math.floor(share * len(scores))
     if rank == len(scores):  # all of them may exceed it, or there is none
         assert limit == -ScoreHistogram.EDGE
@@ -182,12 +182,12 @@ GRID = st.lists(st.integers(-2048, 2047).map(lambda bin: bin / 64), min_size=1, 
 @given(GRID, GRID)
 def test_auroc_is_that_of_all_pairs(lesion, normal):
     wins = [1.0 if a > b else 0.5 if a == b else 0.0 for a in lesion for b in normal]
-    assert auroc(tally(lesion), tally(normal)).item() == pytest.approx(statistics.fmean(wins))
+    assert auroc(histogram(lesion), histogram(normal)).item() == pytest.approx(statistics.fmean(wins))
 
 
 @pytest.mark.parametrize("lesion, normal", [([], [1.0]), ([1.0], []), ([], [])])
 def test_auroc_of_one_kind_alone_is_unknown(lesion, normal):
-    assert auroc(tally(lesion), tally(normal)).isnan()
+    assert auroc(histogram(lesion), histogram(normal)).isnan()
 
 
 # -- both scorers ---------------------------------------------------------------------------------------------------
@@ -203,41 +203,41 @@ def flat_logits(scores, side=4):
     return torch.stack([torch.zeros_like(score), score], dim=1)
 
 
-def heard(lesion, normal, trust=None, in_lesions=1.0, in_normals=0.0):
-    """LocalLabeller that has heard images with such scores, in two batches.
+def observed(lesion, normal, trust=None, in_lesions=1.0, in_normals=0.0):
+    """A labeller that has observed images with such scores, in two batches.
 
-    The segmenter is a little surer of the first place; of that local evidence says `in_lesions` or `in_normals`, and
+    The segmenter is a little surer of the first place; of that the local layer says `in_lesions` or `in_normals`, and
     0.5 of all others.
     """
-    evidence = LocalLabeller(nobody, 0.0, trust)
+    labeller = LocalLabeller(nobody, 0.0, trust)
     for scores, tag, first in ((lesion, LESION, in_lesions), (normal, NORMAL, in_normals)):
         logits, local = flat_logits(scores), torch.full((len(scores), 4, 4), 0.5)
         logits[:, 1, 0, 0] += 1e-3
         local[:, 0, 0] = first
-        evidence.hear(logits, local, torch.full((len(scores),), tag))
-    evidence.settle()
-    return evidence
+        labeller.observe(logits, local, torch.full((len(scores),), tag))
+    labeller.settle()
+    return labeller
 
 
-@pytest.mark.parametrize("below, believed", [(0, False), (20, False), (27, False), (28, True), (31, True), (40, True)])
-def test_the_segmenter_is_believed_where_it_tells_the_tags_apart(below, believed):
+@pytest.mark.parametrize("below, alone", [(0, False), (20, False), (27, False), (28, True), (31, True), (40, True)])
+def test_the_segmenter_labels_alone_where_it_tells_the_tags_apart(below, alone):
     """`below` of 40 normal images score lower than the lesion: an AUROC of below / 40, to be 0.7 or more."""
-    evidence = heard([0.0], [-1.0] * below + [1.0] * (40 - below))
-    assert evidence.believed.item() == believed
+    labeller = observed([0.0], [-1.0] * below + [1.0] * (40 - below))
+    assert labeller.segmenter_alone.item() == alone
 
 
 @pytest.mark.parametrize(
-    "in_lesions, in_normals, believed",
+    "in_lesions, in_normals, alone",
     [(1.0, 0.0, True), (1.0, 0.5, True), (0.5, 0.0, True), (0.5, 0.5, False), (1.0, 1.0, False), (0.0, 1.0, False)],
 )
-def test_it_is_believed_only_where_local_evidence_points_at_the_same_places(in_lesions, in_normals, believed):
+def test_it_labels_alone_only_where_local_local_layer_points_at_the_same_places(in_lesions, in_normals, alone):
     """More so in lesion images than in normal ones: both may prefer the middle of every image."""
-    evidence = heard([1.0, 2.0], [-1.0, -2.0, -3.0], None, in_lesions, in_normals)
-    assert evidence.tag_auroc == 1
-    assert evidence.localisation_gap.item() == pytest.approx(
+    labeller = observed([1.0, 2.0], [-1.0, -2.0, -3.0], None, in_lesions, in_normals)
+    assert labeller.tag_auroc == 1
+    assert labeller.localisation_gap.item() == pytest.approx(
         (in_lesions - in_normals) * 15 / 16
     )  # 16 places, ties in the middle
-    assert evidence.believed.item() == believed
+    assert labeller.segmenter_alone.item() == alone
 
 
 @given(SEEDS, st.integers(1, 45), st.integers(2, 9))
@@ -255,23 +255,23 @@ def test_the_rank_of_the_surest_places_literally(seed, places, values):
 
 
 def test_what_an_earlier_pass_found_stands():
-    assert heard([2.0], [-2.0], trust=torch.tensor(0.0)).believed == 0
+    assert observed([2.0], [-2.0], trust=torch.tensor(0.0)).segmenter_alone == 0
 
 
 @pytest.mark.parametrize("lesion, normal", [([1.0], []), ([], [1.0])])
-def test_with_one_kind_of_tag_the_segmenter_alone_is_believed(lesion, normal):
-    assert heard(lesion, normal).believed == 1
+def test_with_one_kind_of_tag_the_segmenter_alone_labels_alone(lesion, normal):
+    assert observed(lesion, normal).segmenter_alone == 1
 
 
 def test_an_image_is_as_likely_a_lesion_as_its_surest_twentieth():
     score = torch.zeros(2, 40)
     score[0, :2], score[1, 7] = torch.tensor([3.0, 1.0]), 5.0  # means of the two highest of 40: 2 and 2.5
     logits = torch.stack([torch.zeros_like(score), score], dim=1).view(2, 2, 5, 8)
-    evidence = LocalLabeller(nobody, 0.0, None)
-    evidence.hear(logits, torch.zeros(2, 5, 8), torch.tensor([LESION, NORMAL]))
+    labeller = LocalLabeller(nobody, 0.0, None)
+    labeller.observe(logits, torch.zeros(2, 5, 8), torch.tensor([LESION, NORMAL]))
     bins = [
         (counted.counts.argmax() * WIDTH - ScoreHistogram.EDGE).item()
-        for counted in (evidence.lesions, evidence.normals)
+        for counted in (labeller.lesions, labeller.normals)
     ]
     assert bins == [2.0, 2.5]
 
@@ -280,14 +280,14 @@ def test_an_image_is_as_likely_a_lesion_as_its_surest_twentieth():
 def test_the_limit_is_what_normal_images_practically_never_reach(alarms):
     places = torch.arange(40000.0).view(4, 100, 100) / 640 - 31
     tags = torch.tensor([NORMAL] * 4 + [LESION, UNKNOWN_TAG])
-    evidence = LocalLabeller(nobody, 0.0, None, false_alarms=alarms)
+    labeller = LocalLabeller(nobody, 0.0, None, false_alarms=alarms)
     local = torch.cat([places, torch.full((2, 100, 100), 31.9)])  # what others say does not count
-    evidence.hear(torch.zeros(6, 2, 100, 100), local, tags)
-    evidence.settle()
-    assert alarms / 2 < (places > evidence.limit).double().mean() <= alarms
+    labeller.observe(torch.zeros(6, 2, 100, 100), local, tags)
+    labeller.settle()
+    assert alarms / 2 < (places > labeller.limit).double().mean() <= alarms
 
 
-def literal_evidence(logits, local, share, limit, portion):
+def literal_label(logits, local, share, limit, portion):
     """Labels of one image: pixels -> logits, pixels -> local scores."""
 
     def area(lesion):
@@ -313,19 +313,19 @@ def literal_evidence(logits, local, share, limit, portion):
     st.sampled_from([-9.0, -1.0, 0.0, 2.0, 9.0]),
     st.integers(2, 4),
 )
-def test_labels_blend_area_and_score_of_both_witnesses_literally(seed, trust_and_belief, portion, limit, classes):
-    trust, belief = trust_and_belief
+def test_labels_blend_area_and_score_of_both_scorers_literally(seed, decision_and_share, portion, limit, classes):
+    trust, share = decision_and_share
     logits, local = random(seed, 3, classes, 4, 4), random(seed + 1, 3, 4, 4)
     logits[:, 0] += random(seed + 2, 3, 1, 1)  # areas of all sizes, none and all too
-    evidence = LocalLabeller(nobody, belief, None, portion=portion)
-    evidence.believed, evidence.limit = torch.tensor(trust), torch.tensor(limit)
+    labeller = LocalLabeller(nobody, share, None, portion=portion)
+    labeller.segmenter_alone, labeller.limit = torch.tensor(trust), torch.tensor(limit)
     by_set = torch.randint(0, classes, (3, 4, 4), generator=torch.Generator().manual_seed(seed)).to(torch.uint8)
-    labels = evidence.label(logits, local, by_set)
+    labels = labeller.label(logits, local, by_set)
     assert labels.dtype == torch.uint8
     if trust == 1:  # then the thresholds of the set hold
         assert torch.equal(labels, by_set)
         return
     for i in range(3):
         pixels = logits[i].flatten(1).T.tolist()
-        expected = literal_evidence(pixels, local[i].flatten().tolist(), belief, limit, portion)
+        expected = literal_label(pixels, local[i].flatten().tolist(), share, limit, portion)
         assert labels[i].flatten().tolist() == expected

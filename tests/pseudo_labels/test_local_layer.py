@@ -9,9 +9,9 @@ from endotransfer.pseudo_labels import local_layer
 from endotransfer.pseudo_labels.local_layer import (
     Examples,
     fit,
-    source_evidence,
+    source_loss,
     source_examples,
-    target_evidence,
+    target_loss,
     target_examples,
 )
 
@@ -41,9 +41,9 @@ def literal_fit(source, target, steps, lr):
     torch.nn.init.zeros_(layer.bias)
     optimiser = AdamW(layer.parameters(), lr=lr)
     for step in range(steps):
-        loss = source_evidence(layer(source[0]).squeeze(-1), source[1])
+        loss = source_loss(layer(source[0]).squeeze(-1), source[1])
         if step >= steps / 4:
-            loss = loss + target_evidence(layer(target[0]).squeeze(-1), target[1])
+            loss = loss + target_loss(layer(target[0]).squeeze(-1), target[1])
         optimiser.param_groups[0]["lr"] = lr * (1 - step / steps) ** 0.9
         optimiser.zero_grad()
         loss.backward()

@@ -9,7 +9,7 @@ from endotransfer.losses.centroids import Centroids, alignment, class_sums
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.pseudo_labels.label_target_set import label_target_set
 from endotransfer.pseudo_labels.local_labeller import LocalLabeller
-from endotransfer.pseudo_labels.local_layer import source_evidence, target_evidence
+from endotransfer.pseudo_labels.local_layer import source_loss, target_loss
 from endotransfer.pseudo_labels.logit_cache import LogitCache
 from endotransfer.pseudo_labels.thresholds import ThresholdState
 
@@ -29,13 +29,13 @@ def check(rank: int, rendezvous: str) -> None:
     mine = slice(0, SPLIT) if rank == 0 else slice(SPLIT, None)
 
     alone = [centroid_gradient(features, labels), segmentation_gradient(features, labels), thresholds(logits)]
-    alone += [evidence_gradient(features[:, 0], labels, TAGS), *heard(logits, slice(None))]
+    alone += [layer_gradient(features[:, 0], labels, TAGS), *heard(logits, slice(None))]
     summary_alone = label_target_set(as_output, Images(logits), 2, 0.4)
     dist.init_process_group("gloo", init_method=rendezvous, rank=rank, world_size=2)
     try:
         shared = centroid_gradient(features[mine], labels[mine]), segmentation_gradient(features[mine], labels[mine])
-        on_evidence = evidence_gradient(features[mine, 0], labels[mine], TAGS[mine])
-        for whole, part in [(alone[0], shared[0]), (alone[1], shared[1]), (alone[3], on_evidence)]:
+        on_layer = layer_gradient(features[mine, 0], labels[mine], TAGS[mine])
+        for whole, part in [(alone[0], shared[0]), (alone[1], shared[1]), (alone[3], on_layer)]:
             # The engine averages gradients over processes; each image is in one process only.
             torch.testing.assert_close(part / 2, whole[mine], rtol=1e-12, atol=1e-14)
         assert torch.equal(thresholds(logits[mine]), alone[2])
@@ -62,19 +62,24 @@ def segmentation_gradient(logits: Tensor, labels: Tensor) -> Tensor:
     return logits.grad
 
 
-def evidence_gradient(scores: Tensor, masks: Tensor, tags: Tensor) -> Tensor:
+def layer_gradient(scores: Tensor, masks: Tensor, tags: Tensor) -> Tensor:
     scores = scores.clone().requires_grad_()
-    (source_evidence(scores, masks) + target_evidence(scores, tags)).backward()
+    (source_loss(scores, masks) + target_loss(scores, tags)).backward()
     return scores.grad
 
 
 def heard(logits: Tensor, mine: slice) -> list[Tensor]:
-    """What evidence makes of both scorers on some of the images: its tallies, limit, gap and trust."""
-    evidence = LocalLabeller(lambda images: images, 0.0, None)
-    evidence.hear(logits[mine], logits[mine, 0], TAGS[mine])
-    evidence.settle()
-    tallies = (evidence.on_normal, evidence.lesions, evidence.normals)
-    return [*(tally.counts for tally in tallies), evidence.limit, evidence.localisation_gap, evidence.believed]
+    """What labeller makes of both scorers on some of the images: its histograms, limit, gap and trust."""
+    labeller = LocalLabeller(lambda images: images, 0.0, None)
+    labeller.observe(logits[mine], logits[mine, 0], TAGS[mine])
+    labeller.settle()
+    histograms = (labeller.on_normal, labeller.lesions, labeller.normals)
+    return [
+        *(histogram.counts for histogram in histograms),
+        labeller.limit,
+        labeller.localisation_gap,
+        labeller.segmenter_alone,
+    ]
 
 
 def thresholds(logits: Tensor) -> Tensor:
@@ -88,7 +93,10 @@ class Images:
     """A target set whose images are their own logits."""
 
     def __init__(self, logits: Tensor) -> None:
-        self.logits, self.logit_cache, self.size = logits, LogitCache(), tuple(logits.shape[-2:])
+        self.logits, self.cache, self.size = logits, LogitCache(), tuple(logits.shape[-2:])
+
+    def logit_cache(self, channels: int) -> LogitCache:
+        return self.cache
 
     def without_images(self):
         return self.after(0)

@@ -24,7 +24,7 @@ PHANTOM = {
 SYSTEMS = (
     ("source_only", "default"),
     ("semantic_transfer", "paper"),
-    ("semantic_transfer", "robust"),
+    ("tag_transfer", "default"),
     ("target_supervised", "default"),
 )
 
@@ -100,7 +100,7 @@ def run_demo(out: Path, *, seed: int = 0, force: bool = False, console: Console 
 def viewer_command(out: Path, seed: int) -> str:
     """What to type to see the demo's predictions in the browser, ours beside training on the source alone."""
     program = sys.argv[0] if Path(sys.argv[0]).name == "endotransfer" else "endotransfer"
-    runs = [out / f"semantic_transfer-robust-seed{seed}", out / f"source_only-default-seed{seed}"]
+    runs = [out / f"tag_transfer-default-seed{seed}", out / f"source_only-default-seed{seed}"]
     return shlex.join([program, "serve", *map(str, runs), "--images", str(out / "phantom" / "capsule")])
 
 

@@ -16,7 +16,7 @@ class Experiment(Strict):
     seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
     data: DataConfig
     model: ModelConfig = ModelConfig()
-    method: RawConfig = Field(default_factory=lambda: {"name": "semantic_transfer"})
+    method: RawConfig = Field(default_factory=lambda: {"name": "tag_transfer"})
     training: TrainingConfig = TrainingConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from endotransfer.pseudo_labels.spreading import spread
 from rich.console import Console
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
@@ -31,29 +30,31 @@ from endotransfer.engine.trainer import Trainer
 from endotransfer.engine.training_data import prepare_feeding
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.methods.resolve import method_config
-from endotransfer.methods.semantic_transfer import SemanticTransfer
+from endotransfer.methods.tag_transfer import TagTransfer
 from endotransfer.methods.task import Progress, TaskInfo
 from endotransfer.pseudo_labels.logit_cache import LogitCache
+from endotransfer.pseudo_labels.smoothing import smooth
+from endotransfer.pseudo_labels.tag_labellers import LocalTagLabeller
 from tests.contract.behaviour import one_batch
 
 SIZE, IMAGES = 64, 160  # with far fewer the tags of the few patients are learnt by their frames
 EPOCHS = 4
 LAST = EPOCHS - 2  # pass of the stage that follows one epoch of warm-up
-Build = Callable[..., SemanticTransfer]
+Build = Callable[..., TagTransfer]
 
 
 @pytest.fixture
 def build(make_experiment: Any) -> Build:
-    """The preset `robust` with some settings changed; `model` changes the network's."""
+    """tag_transfer with some settings changed; `model` changes the network's."""
 
-    def make(world: str = "tagged", model: dict[str, Any] | None = None, **settings: Any) -> SemanticTransfer:
+    def make(world: str = "tagged", model: dict[str, Any] | None = None, **settings: Any) -> TagTransfer:
         torch.manual_seed(0)
-        plain = {"preset": "robust", "voting": "none", "tag_rule": "none"}
-        config = method_config({"name": "semantic_transfer"} | plain | settings)[2]
-        network = make_experiment(world, "semantic_transfer").model.model_copy(update={"dropout": 0.0} | (model or {}))
+        plain = {"voting": False, "fill_normal": False}
+        config = method_config({"name": "tag_transfer"} | plain | settings)[2]
+        network = make_experiment(world, "tag_transfer").model.model_copy(update={"dropout": 0.0} | (model or {}))
         tagged = world == "tagged"
         trained = bool(model and model.get("pretrained"))  # nothing is fetched in a test
-        return SemanticTransfer(TaskInfo(2 if tagged else 5, tagged, network, EPOCHS, trained), config)
+        return TagTransfer(TaskInfo(2 if tagged else 5, tagged, network, EPOCHS, trained), config)
 
     return make
 
@@ -67,16 +68,16 @@ def larger(make_experiment: Any, tmp_path_factory: pytest.TempPathFactory) -> An
     folder = tmp_path_factory.mktemp("larger") / "world"
     write_phantom(folder, IMAGES, seed=1, size=SIZE, variant="lesion", processes=1)
     settings = {"batch_source": 8, "batch_target": 8}
-    made = make_experiment("tagged", "semantic_transfer", "robust", data=folder, **settings).model_dump(mode="json")
+    made = make_experiment("tagged", "tag_transfer", data=folder, **settings).model_dump(mode="json")
     made["data"]["size"] = SIZE
     return experiment_from(made)
 
 
 @torch.no_grad()
-def local_scores(method: SemanticTransfer, pictures: DecodedImages) -> Tensor:
+def local_scores(method: TagTransfer, pictures: DecodedImages) -> Tensor:
     """[N, H, W] of all images."""
     images = torch.stack([picture.image for picture in pictures]) / 255
-    scores = method.local(method.view(images)).unsqueeze(1)
+    scores = scorer_of(method)(method.view(images)).unsqueeze(1)
     return interpolate(scores, size=(SIZE, SIZE), mode="bilinear", align_corners=False).squeeze(1)
 
 
@@ -94,14 +95,14 @@ def tag_ranking(scores: Tensor, pictures: DecodedImages) -> float:
 
 
 def test_evidence_ranks_the_lesions_of_target_images_that_nobody_has_drawn(larger: Any, build: Build) -> None:
-    needs, experiment_data = SemanticTransfer.needs, load_data(larger.data, SemanticTransfer.needs)
+    needs, experiment_data = TagTransfer.needs, load_data(larger.data, TagTransfer.needs)
     fed = prepare_feeding(larger, experiment_data, needs, lambda *_: None, 0, 1, Console(quiet=True))
     source = WholeSource(fed.masked, 16, True, torch.device("cpu"), torch.float32)
     drawn = DecodedImages(
         experiment_data.target, (SIZE, SIZE), experiment_data.classes, masks=True
     )  # for the judge alone
     assert ranking(local_scores(build(), drawn), drawn) == 0.5  # a layer that has learnt nothing prefers no pixel
-    with_tags, without = build(evidence_steps=100), build(evidence_steps=100)
+    with_tags, without = build(local_steps=100), build(local_steps=100)
     for method, tagged in ((with_tags, True), (without, False)):
         method.prepare(source, Asked(fed.pass_set, tagged=tagged))  # type: ignore[arg-type]
     with_tags, without = (local_scores(method, drawn) for method in (with_tags, without))  # type: ignore[assignment]
@@ -125,21 +126,20 @@ class Asked:
 WITHOUT = [
     ("tagged", {"weights": None}, {}),  # features that nobody has trained
     ("untagged", {}, {}),
-    ("tagged", {}, {"pseudo_labels": False}),
-    ("tagged", {}, {"lesion_rule": "set"}),
+    ("tagged", {}, {"lesion_labeller": "dataset_threshold"}),
 ]
 
 
 @pytest.mark.parametrize(("asked", "steps"), [(0, 0), (32, 2)])
 def test_what_is_seen_locally_spreads_as_far_as_asked(build: Build, asked: int, steps: int) -> None:
-    method = build(evidence_spread=asked)  # 8 x 8 places: a sixteenth of what the steps are meant for
+    method = build(smoothing=asked)  # 8 x 8 places: a sixteenth of what the steps are meant for
     method.progress = Progress(step=0, epoch=1, stage_epoch=0)
-    method.local.teach(torch.randn(method.view.channels), torch.zeros(1))
+    scorer_of(method).teach(torch.randn(method.view.channels), torch.zeros(1))
     images = torch.rand(2, 3, SIZE, SIZE)
-    by_itself, evidence = method.local(method.view(images)), method._evidence()
+    by_itself, evidence = scorer_of(method)(method.view(images)), method._evidence()
     assert evidence is not None
-    torch.testing.assert_close(evidence.look(images), spread(by_itself, images, steps))
-    assert torch.equal(evidence.look(images), by_itself) == (steps == 0)
+    torch.testing.assert_close(image_labeller.score(images), spread(by_itself, images, steps))
+    assert torch.equal(image_labeller.score(images), by_itself) == (steps == 0)
 
 
 @pytest.mark.parametrize("model", [{}, {"weights": None, "pretrained": True}])
@@ -156,13 +156,13 @@ def test_with_tags_labels_and_weights_there_is_evidence_and_its_stages_are_the_p
 def test_without_any_of_them_there_is_no_network_more_and_nothing_to_prepare(
     build: Build, world: str, model: dict[str, Any], settings: dict[str, Any]
 ) -> None:
-    method, plain = build(world, model, **settings), build(world, model, **(settings | {"lesion_rule": "set"}))
+    method, plain = build(world, model, **settings), build(world, model, **(settings | {"lesion_labeller": "dataset_threshold"}))
     assert method.state_dict().keys() == plain.state_dict().keys()
     assert {name for name, _ in method.named_children()}.isdisjoint({"view", "local", "verdict"})
     method.prepare(None, None)  # type: ignore[arg-type]  # neither is looked at
 
 
-@pytest.mark.parametrize("rule, model, kept", [("set", {}, 2), ("evidence", {}, 3), ("evidence", {"weights": None}, 2)])
+@pytest.mark.parametrize("rule, model, kept", [("set", {}, 2), ("local", {}, 3), ("local", {"weights": None}, 2)])
 def test_a_pass_keeps_one_channel_more_where_there_is_local_evidence(
     build: Build, rule: str, model: dict[str, Any], kept: int
 ) -> None:
@@ -180,7 +180,10 @@ class Shown:
         self.images = torch.rand(8, 3, 32, 32, generator=torch.Generator().manual_seed(0))
         self.tags = torch.tensor([NORMAL, LESION] * 4)
         self.keys, self.size = [str(i) for i in range(8)], (32, 32)
-        self.logit_cache, self.maps = LogitCache(), torch.zeros(8, 32, 32, dtype=torch.uint8)
+        self.cache, self.maps = LogitCache(), torch.zeros(8, 32, 32, dtype=torch.uint8)
+
+    def logit_cache(self, channels: int) -> LogitCache:
+        return self.cache
 
     def without_images(self) -> Iterator[PassBatch]:
         return self.after(0)
@@ -199,7 +202,7 @@ class Shown:
 
 
 def pass_over(
-    method: SemanticTransfer,
+    method: TagTransfer,
     epoch: int,
     tells: float,
     channel: int = 0,
@@ -214,7 +217,7 @@ def pass_over(
         score = 9 * (bright - 0.5) + tells * (tags.view(-1, 1, 1) - 0.5)
         return SegOutput(torch.stack([-score / 2, score / 2], dim=1), None, bright)
 
-    method._predict = predict  # type: ignore[method-assign]
+    method.predict_target = predict  # type: ignore[method-assign]
     method.progress = Progress(stage="transfer", stage_epoch=epoch)
     method.eval()
     return shown, method.target_pass(shown)  # type: ignore[arg-type]
@@ -224,12 +227,12 @@ def pass_over(
 def seeing(build: Build) -> Build:
     """Methods whose local layer has an opinion: in lesion images that of the segmenter in `pass_over`."""
 
-    def make(**settings: Any) -> SemanticTransfer:
+    def make(**settings: Any) -> TagTransfer:
         method = build(**settings)
         if hasattr(method, "local"):
             torch.manual_seed(0)
-            torch.nn.init.normal_(method.local.linear.weight)
-            method.local.linear.weight.data.neg_()  # as drawn it is of the opposite opinion
+            torch.nn.init.normal_(scorer_of(method).linear.weight)
+            scorer_of(method).linear.weight.data.neg_()  # as drawn it is of the opposite opinion
         return method
 
     return make
@@ -241,20 +244,20 @@ def test_trust_is_found_in_the_first_pass_and_stays(seeing: Build, tells: float,
     _, figures = pass_over(method, 0, tells)
     assert figures["localisation_gap"] > 0, "the opinion drawn by `seeing` is not that of the segmenter any more"
     assert (figures["tag_auroc"] > 0.5) == (trust == 1)
-    assert figures["trust"] == method.state_dict()["verdict.trust"] == trust
+    assert figures["segmenter_alone"] == method.state_dict()["labeller.choice.segmenter_alone"] == trust
     for epoch in (1, 2):  # what the segmenter has learnt of the tags since is no scorer of its own
         _, later = pass_over(method, epoch, -tells)
-        assert later["trust"] == method.verdict.trust == trust
+        assert later["segmenter_alone"] == local(method).choice.segmenter_alone == trust
 
 
-@pytest.mark.parametrize("lesion_labeller, tells, trust", [("segmenter", -9.0, 1.0), ("evidence", 9.0, 0.0)])
+@pytest.mark.parametrize("lesion_labeller, tells, trust", [("segmenter", -9.0, 1.0), ("local", 9.0, 0.0)])
 def test_the_experiment_may_know_better_than_the_judge(
     seeing: Build, lesion_labeller: str, tells: float, trust: float
 ) -> None:
     method, judged = seeing(lesion_labeller=lesion_labeller), seeing()
-    assert pass_over(judged, 0, tells)[1]["trust"] == 1 - trust
+    assert pass_over(judged, 0, tells)[1]["segmenter_alone"] == 1 - trust
     for epoch in (0, 1):
-        assert pass_over(method, epoch, tells)[1]["trust"] == method.verdict.trust == trust
+        assert pass_over(method, epoch, tells)[1]["segmenter_alone"] == local(method).choice.segmenter_alone == trust
     one, other = (pass_over(each, 1, tells)[0].lesions for each in (method, judged))
     assert not torch.equal(one, other)
 
@@ -265,7 +268,7 @@ def test_a_method_filled_from_a_checkpoint_goes_on_with_the_same_trust(seeing: B
     resumed.load_state_dict(method.state_dict())
     for epoch in (1, 2):
         (one, figures), (other, again) = (pass_over(each, epoch, -9.0) for each in (method, resumed))
-        assert torch.equal(one.maps, other.maps) and figures == again and again["trust"] == 1
+        assert torch.equal(one.maps, other.maps) and figures == again and again["segmenter_alone"] == 1
 
 
 def test_the_segmenter_takes_over_as_far_as_the_handover_goes(seeing: Build) -> None:
@@ -280,16 +283,16 @@ def test_the_segmenter_takes_over_as_far_as_the_handover_goes(seeing: Build) -> 
 
 
 def test_a_segmenter_that_is_believed_wholly_labels_by_the_thresholds_of_the_set(seeing: Build) -> None:
-    with_evidence, alone = seeing(), seeing(lesion_rule="set")
+    with_evidence, alone = seeing(), seeing(lesion_labeller="dataset_threshold")
     (one, figures), (other, plain) = (pass_over(method, 0, 9.0) for method in (with_evidence, alone))
     assert torch.equal(one.maps, other.maps)
-    assert figures.keys() - plain.keys() == {"trust", "tag_auroc", "localisation_gap", "local_limit"}
+    assert figures.keys() - plain.keys() == {"segmenter_alone", "tag_auroc", "localisation_gap", "local_limit"}
 
 
 def test_every_image_tagged_lesion_gets_both_labels_where_the_segmenter_is_not_believed(seeing: Build) -> None:
     """The set's thresholds paint whole images, or none, where the segmenter knows the tag and not the place."""
     settings = {"image_portion": (1.0, 1.0)}  # half of a small area would lie within one corner, where all places tie
-    by_image, by_set = (pass_over(seeing(lesion_rule=rule, **settings), 0, -40.0)[0] for rule in ("evidence", "set"))
+    by_image, by_set = (pass_over(seeing(lesion_rule=rule, **settings), 0, -40.0)[0] for rule in ("local", "set"))
     kinds = [set(image.unique().tolist()) >= {NORMAL, LESION} for image in by_image.lesions]
     assert kinds == [True] * 4
     assert not any((image == LESION).any() for image in by_set.lesions)
@@ -297,13 +300,13 @@ def test_every_image_tagged_lesion_gets_both_labels_where_the_segmenter_is_not_b
     assert torch.equal(by_image.maps[normal], by_set.maps[normal])
 
 
-@pytest.mark.parametrize("trust", [0.0, 1.0])
+@pytest.mark.parametrize("segmenter_alone", [0.0, 1.0])
 def test_the_loss_that_lets_the_network_choose_counts_only_without_local_evidence(
     build: Build, make_experiment: Any, trust: float
 ) -> None:
-    batch = one_batch(make_experiment, "semantic_transfer")
-    method, plain = build(tag_weight=0.1), build(tag_weight=0.1, lesion_rule="set")
-    method.verdict.trust.fill_(trust)
+    batch = one_batch(make_experiment, "tag_transfer")
+    method, plain = build(tag_weight=0.1), build(tag_weight=0.1, lesion_labeller="dataset_threshold")
+    local(method).choice.segmenter_alone.fill_(trust)
     with_evidence, alone = (each.losses("net", batch, {}) for each in (method, plain))
     assert alone["tags"] > 0
     assert "tags" not in with_evidence
@@ -312,7 +315,7 @@ def test_the_loss_that_lets_the_network_choose_counts_only_without_local_evidenc
 def test_a_lesion_of_which_nothing_is_painted_counts_only_where_the_segmenter_is_believed(
     build: Build, make_experiment: Any
 ) -> None:
-    batch = one_batch(make_experiment, "semantic_transfer")
+    batch = one_batch(make_experiment, "tag_transfer")
     assert batch.target is not None
     batch.target.tags = torch.full((len(batch.target.images),), LESION)
     method = build()
@@ -322,25 +325,25 @@ def test_a_lesion_of_which_nothing_is_painted_counts_only_where_the_segmenter_is
                 parameter[NORMAL] += 20.0
     found = []
     for trust in (0.0, 1.0):
-        method.verdict.trust.fill_(trust)
+        local(method).choice.segmenter_alone.fill_(trust)
         found.append(method.eval().losses("net", batch, {})["missed"].item())
     assert found[0] == 0 and found[1] > 0.03
     assert "missed" not in build(missed_weight=0.0).losses("net", batch, {})
-    assert "missed" not in build(lesion_rule="set").losses("net", batch, {})
+    assert "missed" not in build(lesion_labeller="dataset_threshold").losses("net", batch, {})
 
 
 @pytest.mark.parametrize("trust, like", [(0.0, "tags"), (1.0, "pixels")])
 def test_each_image_has_its_say_only_where_images_are_labelled_one_by_one(
     build: Build, make_experiment: Any, trust: float, like: str
 ) -> None:
-    batch = one_batch(make_experiment, "semantic_transfer")
+    batch = one_batch(make_experiment, "tag_transfer")
     assert batch.target is not None
     batch.target.stored = torch.zeros_like(batch.target.images[:, 0], dtype=torch.long)
     batch.target.stored[0, :, 5:] = IGNORE  # a few pixels of one image, all of the others
     batch.target.tags = torch.tensor([LESION] + [NORMAL] * (len(batch.target.images) - 1))
-    with_evidence, plain = build(target_balance="tags"), build(target_balance=like, lesion_rule="set")
-    other = build(target_balance="tags" if like == "pixels" else "pixels", lesion_rule="set")
-    with_evidence.verdict.trust.fill_(trust)
+    with_evidence, plain = build(balance_by_tag=True), build(balance_by_tag=like == "tags", lesion_labeller="dataset_threshold")
+    other = build(balance_by_tag=True if like == "pixels" else "pixels", lesion_labeller="dataset_threshold")
+    local(with_evidence).choice.segmenter_alone.fill_(trust)
     for method in (plain, other):
         method.segmenter.load_state_dict(with_evidence.segmenter.state_dict())
     mine, theirs, others = (
@@ -353,9 +356,9 @@ def test_each_image_has_its_say_only_where_images_are_labelled_one_by_one(
 def test_s1_weighs_less_on_target_tags_where_there_is_local_evidence_and_only_there(
     build: Build, make_experiment: Any
 ) -> None:
-    batch = one_batch(make_experiment, "semantic_transfer")
+    batch = one_batch(make_experiment, "tag_transfer")
     light, full = build(tag_head_weight=0.1), build(tag_head_weight=1.0)
-    without = build(tag_head_weight=0.1, lesion_rule="set")
+    without = build(tag_head_weight=0.1, lesion_labeller="dataset_threshold")
     for method in (full, without):
         method.segmenter.load_state_dict(light.segmenter.state_dict())
     tenth, whole, alone = (
@@ -370,15 +373,15 @@ def test_s1_weighs_less_on_target_tags_where_there_is_local_evidence_and_only_th
 def test_a_run_teaches_evidence_before_its_first_step_and_never_again(
     make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepared, prepare = [], SemanticTransfer.prepare
+    prepared, prepare = [], TagTransfer.prepare
 
-    def counted(self: SemanticTransfer, *sets: Any) -> None:
+    def counted(self: TagTransfer, *sets: Any) -> None:
         prepared.append(self.progress.step)
         prepare(self, *sets)
 
-    monkeypatch.setattr(SemanticTransfer, "prepare", counted)
+    monkeypatch.setattr(TagTransfer, "prepare", counted)
     settings = {"epochs": 3, "steps_per_epoch": 2, "checkpoint_every": 2}
-    experiment, run = make_experiment("tagged", "semantic_transfer", "robust", **settings), tmp_path / "run"
+    experiment, run = make_experiment("tagged", "tag_transfer", **settings), tmp_path / "run"
     engine.train(experiment, run)
     assert prepared == [0]
     shutil.rmtree(run / "checkpoints" / f"step-{list_steps(run / 'checkpoints')[-1]:08d}")
@@ -390,28 +393,28 @@ def test_a_run_teaches_evidence_before_its_first_step_and_never_again(
     with (run / "metrics.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             epochs.setdefault(row["name"], set()).add(int(row["epoch"]))
-            if row["name"] == "pass/trust":
+            if row["name"] == "pass/segmenter_alone":
                 trusts.add(float(row["value"]))
     assert epochs["term/segmentation_source"] == {0, 1, 2}
-    assert epochs["pass/trust"] == epochs["pass/local_limit"] == {1, 2}
+    assert epochs["pass/segmenter_alone"] == epochs["pass/local_limit"] == {1, 2}
     weights = load_latest(run / "checkpoints")[0].tensors["weights"]
-    assert list(trusts) == pytest.approx([weights["verdict.trust"].item()])
-    assert (weights["local.linear.weight"] != 0).any()
+    assert list(trusts) == pytest.approx([weights["labeller.choice.segmenter_alone"].item()])
+    assert (weights["labeller.scorer.linear.weight"] != 0).any()
 
 
 def test_a_run_says_once_whom_it_believes_and_keeps_it(make_experiment: Any, tmp_path: Path) -> None:
     console, run = Console(record=True, width=400), tmp_path / "run"
     settings = {"epochs": 3, "steps_per_epoch": 2}  # two passes
-    results = engine.train(make_experiment("tagged", "semantic_transfer", "robust", **settings), run, console=console)
+    results = engine.train(make_experiment("tagged", "tag_transfer", **settings), run, console=console)
     assert results is not None
     (remark,) = results["remarks"]
     assert console.export_text().count(remark) == 1
     assert results == json.loads((run / "results.json").read_text())
-    assert results["local_evidence"]["believed"] in ("segmenter", "evidence")
+    assert results["lesion_labeller"]["used"] in ("segmenter", "local")
     assert remark[1:] in (run / "model" / "README.md").read_text()
     (run / "results.json").unlink()
-    again = engine.train(make_experiment("tagged", "semantic_transfer", "robust", **settings), run, resume=True)
-    assert again is not None and again["local_evidence"] == results["local_evidence"]
+    again = engine.train(make_experiment("tagged", "tag_transfer", **settings), run, resume=True)
+    assert again is not None and again["lesion_labeller"] == results["lesion_labeller"]
 
 
 @pytest.mark.parametrize("world, model, settings", WITHOUT)
@@ -419,15 +422,15 @@ def test_who_has_no_local_evidence_has_nothing_to_say_of_it_and_cannot_believe_i
     build: Build, world: str, model: dict[str, Any], settings: dict[str, Any]
 ) -> None:
     assert build(world, model, **settings, lesion_labeller="segmenter").findings() == {}
-    with pytest.raises(ConfigError, match="there is none here"):
-        build(world, model, **settings, lesion_labeller="evidence")
+    with pytest.raises(ConfigError, match="needs tags and pretrained weights"):
+        build(world, model, **settings, lesion_labeller="local")
 
 
 def test_local_evidence_that_cannot_be_believed_is_told_before_the_first_step(
     make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = make_experiment("tagged", "semantic_transfer", "robust").model_dump(mode="json")
-    experiment = experiment_from(made | {"method": made["method"] | {"lesion_labeller": "evidence"}})
+    made = make_experiment("tagged", "tag_transfer").model_dump(mode="json")
+    experiment = experiment_from(made | {"method": made["method"] | {"lesion_labeller": "local"}})
     assert engine.train(experiment, tmp_path / "run") is not None
     assert endotransfer.load(tmp_path / "run") is not None  # a model needs no evidence any more
     monkeypatch.setattr(Trainer, "_train_step", lambda *_: pytest.fail("a step was trained"))
@@ -442,17 +445,17 @@ def test_a_run_that_was_stopped_in_its_first_pass_goes_on_with_what_it_was_taugh
 ) -> None:
     """A large pass saves before it begins: here before the first step, when evidence has been taught already."""
     monkeypatch.setattr(whole_sets, "LARGE", 0)
-    made = make_experiment("tagged", "semantic_transfer", "robust", epochs=2, steps_per_epoch=2).model_dump(mode="json")
+    made = make_experiment("tagged", "tag_transfer", epochs=2, steps_per_epoch=2).model_dump(mode="json")
     experiment, run = experiment_from(made | {"method": made["method"] | {"warmup_epochs": 0}}), tmp_path / "run"
 
     def killed(*_: Any) -> None:
         raise RuntimeError("killed")
 
     with monkeypatch.context() as dying:
-        dying.setattr(SemanticTransfer, "target_pass", killed)
+        dying.setattr(TagTransfer, "target_pass", killed)
         with pytest.raises(RuntimeError, match="killed"):
             engine.train(experiment, run)
     assert list_steps(run / "checkpoints") == [0]
-    monkeypatch.setattr(SemanticTransfer, "prepare", killed)  # a second time is not called for
+    monkeypatch.setattr(TagTransfer, "prepare", killed)  # a second time is not called for
     engine.train(experiment, run, resume=True)
-    assert (load_latest(run / "checkpoints")[0].tensors["weights"]["local.linear.weight"] != 0).any()
+    assert (load_latest(run / "checkpoints")[0].tensors["weights"]["labeller.scorer.linear.weight"] != 0).any()
