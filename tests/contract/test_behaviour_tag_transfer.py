@@ -1,4 +1,4 @@
-"""Local evidence does what it is for: tags and source masks teach a linear layer where target lesions are."""
+"""The local labeller does what it is for: tags and source masks teach a linear layer where target lesions are."""
 
 import csv
 import json
@@ -32,9 +32,9 @@ from endotransfer.errors import ConfigError, DataError
 from endotransfer.methods.resolve import method_config
 from endotransfer.methods.tag_transfer import TagTransfer
 from endotransfer.methods.task import Progress, TaskInfo
+from endotransfer.pseudo_labels import tag_labellers
 from endotransfer.pseudo_labels.logit_cache import LogitCache
-from endotransfer.pseudo_labels.smoothing import smooth
-from endotransfer.pseudo_labels.tag_labellers import LocalTagLabeller
+from endotransfer.pseudo_labels.tag_labellers import LocalTagLabeller, ThresholdTagLabeller
 from tests.contract.behaviour import one_batch
 
 SIZE, IMAGES = 64, 160  # with far fewer the tags of the few patients are learnt by their frames
@@ -49,14 +49,18 @@ def build(make_experiment: Any) -> Build:
 
     def make(world: str = "tagged", model: dict[str, Any] | None = None, **settings: Any) -> TagTransfer:
         torch.manual_seed(0)
-        plain = {"voting": False, "fill_normal": False}
+        plain = {"fill_normal": False}
         config = method_config({"name": "tag_transfer"} | plain | settings)[2]
         network = make_experiment(world, "tag_transfer").model.model_copy(update={"dropout": 0.0} | (model or {}))
         tagged = world == "tagged"
-        trained = bool(model and model.get("pretrained"))  # nothing is fetched in a test
-        return TagTransfer(TaskInfo(2 if tagged else 5, tagged, network, EPOCHS, trained), config)
+        return TagTransfer(TaskInfo(2 if tagged else 5, tagged, network, EPOCHS), config)
 
     return make
+
+
+def local(method: TagTransfer) -> LocalTagLabeller:
+    assert isinstance(method.labeller, LocalTagLabeller)
+    return method.labeller
 
 
 # -- what it learns ---------------------------------------------------------------------------------------------------
@@ -77,7 +81,7 @@ def larger(make_experiment: Any, tmp_path_factory: pytest.TempPathFactory) -> An
 def local_scores(method: TagTransfer, pictures: DecodedImages) -> Tensor:
     """[N, H, W] of all images."""
     images = torch.stack([picture.image for picture in pictures]) / 255
-    scores = scorer_of(method)(method.view(images)).unsqueeze(1)
+    scores = local(method).scorer(local(method).features(images)).unsqueeze(1)
     return interpolate(scores, size=(SIZE, SIZE), mode="bilinear", align_corners=False).squeeze(1)
 
 
@@ -94,13 +98,13 @@ def tag_ranking(scores: Tensor, pictures: DecodedImages) -> float:
     return roc_auc_score([sample.tag for sample in pictures.samples], scores.flatten(1).amax(1))
 
 
-def test_evidence_ranks_the_lesions_of_target_images_that_nobody_has_drawn(larger: Any, build: Build) -> None:
+def test_local_labeller_ranks_the_lesions_of_target_images_that_nobody_has_drawn(larger: Any, build: Build) -> None:
     needs, experiment_data = TagTransfer.needs, load_data(larger.data, TagTransfer.needs)
     fed = prepare_feeding(larger, experiment_data, needs, lambda *_: None, 0, 1, Console(quiet=True))
     source = WholeSource(fed.masked, 16, True, torch.device("cpu"), torch.float32)
     drawn = DecodedImages(
         experiment_data.target, (SIZE, SIZE), experiment_data.classes, masks=True
-    )  # for the judge alone
+    )  # for judging alone
     assert ranking(local_scores(build(), drawn), drawn) == 0.5  # a layer that has learnt nothing prefers no pixel
     with_tags, without = build(local_steps=100), build(local_steps=100)
     for method, tagged in ((with_tags, True), (without, False)):
@@ -130,44 +134,20 @@ WITHOUT = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "steps"), [(0, 0), (32, 2)])
-def test_what_is_seen_locally_spreads_as_far_as_asked(build: Build, asked: int, steps: int) -> None:
-    method = build(smoothing=asked)  # 8 x 8 places: a sixteenth of what the steps are meant for
-    method.progress = Progress(step=0, epoch=1, stage_epoch=0)
-    scorer_of(method).teach(torch.randn(method.view.channels), torch.zeros(1))
-    images = torch.rand(2, 3, SIZE, SIZE)
-    by_itself, evidence = scorer_of(method)(method.view(images)), method._evidence()
-    assert evidence is not None
-    torch.testing.assert_close(image_labeller.score(images), spread(by_itself, images, steps))
-    assert torch.equal(image_labeller.score(images), by_itself) == (steps == 0)
-
-
-@pytest.mark.parametrize("model", [{}, {"weights": None, "pretrained": True}])
-def test_with_tags_labels_and_weights_there_is_evidence_and_its_stages_are_the_plain_ones(
-    build: Build, model: dict[str, Any]
-) -> None:
-    method = build(model=model)
-    assert {"view", "local", "verdict"} <= {name for name, _ in method.named_children()}
+def test_with_tags_and_weights_there_is_a_local_labeller_and_the_stages_are_the_plain_ones(build: Build) -> None:
+    method = build()
+    assert isinstance(method.labeller, LocalTagLabeller)
     assert [stage.name for stage in method.stages()] == ["warm-up", "transfer"]
     assert sum(stage.epochs for stage in method.stages()) == EPOCHS
 
 
 @pytest.mark.parametrize("world, model, settings", WITHOUT)
-def test_without_any_of_them_there_is_no_network_more_and_nothing_to_prepare(
+def test_otherwise_thresholds_label_and_there_is_nothing_to_prepare(
     build: Build, world: str, model: dict[str, Any], settings: dict[str, Any]
 ) -> None:
-    method, plain = build(world, model, **settings), build(world, model, **(settings | {"lesion_labeller": "dataset_threshold"}))
-    assert method.state_dict().keys() == plain.state_dict().keys()
-    assert {name for name, _ in method.named_children()}.isdisjoint({"view", "local", "verdict"})
-    method.prepare(None, None)  # type: ignore[arg-type]  # neither is looked at
-
-
-@pytest.mark.parametrize("rule, model, kept", [("set", {}, 2), ("local", {}, 3), ("local", {"weights": None}, 2)])
-def test_a_pass_keeps_one_channel_more_where_there_is_local_evidence(
-    build: Build, rule: str, model: dict[str, Any], kept: int
-) -> None:
-    assert build(model=model, lesion_rule=rule).kept_channels() == kept
-    assert build("untagged", lesion_rule=rule).kept_channels() == 5
+    method = build(world, model, **settings)
+    assert isinstance(method.labeller, ThresholdTagLabeller) and not method.labeller.state_dict()
+    assert method.labeller.for_pass(0, 0.0) is None
 
 
 # -- what a pass makes of it ------------------------------------------------------------------------------------------
@@ -192,6 +172,9 @@ class Shown:
         for start in range(3 * batches, 8, 3):
             part = slice(start, start + 3)
             yield PassBatch(self.images[part], self.tags[part], self.keys[part])
+
+    def superpixels(self, keys: list[str]) -> Tensor:
+        raise AssertionError("no rule asks for them")
 
     def store(self, keys: list[str], maps: Tensor) -> None:
         self.maps[[int(key) for key in keys]] = maps
@@ -229,10 +212,10 @@ def seeing(build: Build) -> Build:
 
     def make(**settings: Any) -> TagTransfer:
         method = build(**settings)
-        if hasattr(method, "local"):
+        if isinstance(method.labeller, LocalTagLabeller):
             torch.manual_seed(0)
-            torch.nn.init.normal_(scorer_of(method).linear.weight)
-            scorer_of(method).linear.weight.data.neg_()  # as drawn it is of the opposite opinion
+            torch.nn.init.normal_(method.labeller.scorer.linear.weight)
+            method.labeller.scorer.linear.weight.data.neg_()  # as drawn it is of the opposite opinion
         return method
 
     return make
@@ -251,7 +234,7 @@ def test_trust_is_found_in_the_first_pass_and_stays(seeing: Build, tells: float,
 
 
 @pytest.mark.parametrize("lesion_labeller, tells, trust", [("segmenter", -9.0, 1.0), ("local", 9.0, 0.0)])
-def test_the_experiment_may_know_better_than_the_judge(
+def test_the_experiment_may_know_better_than_the_first_pass(
     seeing: Build, lesion_labeller: str, tells: float, trust: float
 ) -> None:
     method, judged = seeing(lesion_labeller=lesion_labeller), seeing()
@@ -282,17 +265,20 @@ def test_the_segmenter_takes_over_as_far_as_the_handover_goes(seeing: Build) -> 
         assert torch.equal(*found) == (handover == 0)
 
 
-def test_a_segmenter_that_is_believed_wholly_labels_by_the_thresholds_of_the_set(seeing: Build) -> None:
-    with_evidence, alone = seeing(), seeing(lesion_labeller="dataset_threshold")
-    (one, figures), (other, plain) = (pass_over(method, 0, 9.0) for method in (with_evidence, alone))
+def test_a_segmenter_that_is_trusted_wholly_labels_by_the_thresholds_of_the_set(seeing: Build) -> None:
+    with_local, alone = seeing(), seeing(lesion_labeller="dataset_threshold")
+    (one, figures), (other, plain) = (pass_over(method, 0, 9.0) for method in (with_local, alone))
     assert torch.equal(one.maps, other.maps)
     assert figures.keys() - plain.keys() == {"segmenter_alone", "tag_auroc", "localisation_gap", "local_limit"}
 
 
-def test_every_image_tagged_lesion_gets_both_labels_where_the_segmenter_is_not_believed(seeing: Build) -> None:
+def test_every_image_tagged_lesion_gets_both_labels_where_the_segmenter_is_not_trusted(
+    seeing: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The set's thresholds paint whole images, or none, where the segmenter knows the tag and not the place."""
-    settings = {"image_portion": (1.0, 1.0)}  # half of a small area would lie within one corner, where all places tie
-    by_image, by_set = (pass_over(seeing(lesion_rule=rule, **settings), 0, -40.0)[0] for rule in ("local", "set"))
+    # Half of a small area would lie within one corner, where all places tie.
+    monkeypatch.setattr(tag_labellers, "IMAGE_PORTION", (1.0, 1.0))
+    by_image, by_set = (pass_over(seeing(lesion_labeller=rule), 0, -40.0)[0] for rule in ("auto", "dataset_threshold"))
     kinds = [set(image.unique().tolist()) >= {NORMAL, LESION} for image in by_image.lesions]
     assert kinds == [True] * 4
     assert not any((image == LESION).any() for image in by_set.lesions)
@@ -300,19 +286,19 @@ def test_every_image_tagged_lesion_gets_both_labels_where_the_segmenter_is_not_b
     assert torch.equal(by_image.maps[normal], by_set.maps[normal])
 
 
-@pytest.mark.parametrize("segmenter_alone", [0.0, 1.0])
-def test_the_loss_that_lets_the_network_choose_counts_only_without_local_evidence(
+@pytest.mark.parametrize("trust", [0.0, 1.0])
+def test_the_loss_that_lets_the_network_choose_counts_only_without_local(
     build: Build, make_experiment: Any, trust: float
 ) -> None:
     batch = one_batch(make_experiment, "tag_transfer")
     method, plain = build(tag_weight=0.1), build(tag_weight=0.1, lesion_labeller="dataset_threshold")
     local(method).choice.segmenter_alone.fill_(trust)
-    with_evidence, alone = (each.losses("net", batch, {}) for each in (method, plain))
+    with_local, alone = (each.losses("net", batch, {}) for each in (method, plain))
     assert alone["tags"] > 0
-    assert "tags" not in with_evidence
+    assert "tags" not in with_local
 
 
-def test_a_lesion_of_which_nothing_is_painted_counts_only_where_the_segmenter_is_believed(
+def test_a_lesion_of_which_nothing_is_painted_counts_only_where_the_segmenter_is_trusted(
     build: Build, make_experiment: Any
 ) -> None:
     batch = one_batch(make_experiment, "tag_transfer")
@@ -341,19 +327,22 @@ def test_each_image_has_its_say_only_where_images_are_labelled_one_by_one(
     batch.target.stored = torch.zeros_like(batch.target.images[:, 0], dtype=torch.long)
     batch.target.stored[0, :, 5:] = IGNORE  # a few pixels of one image, all of the others
     batch.target.tags = torch.tensor([LESION] + [NORMAL] * (len(batch.target.images) - 1))
-    with_evidence, plain = build(balance_by_tag=True), build(balance_by_tag=like == "tags", lesion_labeller="dataset_threshold")
-    other = build(balance_by_tag=True if like == "pixels" else "pixels", lesion_labeller="dataset_threshold")
-    local(with_evidence).choice.segmenter_alone.fill_(trust)
+    with_local, plain = (
+        build(balance_by_tag=True),
+        build(balance_by_tag=like == "tags", lesion_labeller="dataset_threshold"),
+    )
+    other = build(balance_by_tag=like == "pixels", lesion_labeller="dataset_threshold")
+    local(with_local).choice.segmenter_alone.fill_(trust)
     for method in (plain, other):
-        method.segmenter.load_state_dict(with_evidence.segmenter.state_dict())
+        method.segmenter.load_state_dict(with_local.segmenter.state_dict())
     mine, theirs, others = (
-        each.eval().losses("net", batch, {})["segmentation_target"].item() for each in (with_evidence, plain, other)
+        each.eval().losses("net", batch, {})["segmentation_target"].item() for each in (with_local, plain, other)
     )
     assert mine == pytest.approx(theirs)
     assert mine != pytest.approx(others)
 
 
-def test_s1_weighs_less_on_target_tags_where_there_is_local_evidence_and_only_there(
+def test_s1_weighs_less_on_target_tags_where_there_is_local_labeller_and_only_there(
     build: Build, make_experiment: Any
 ) -> None:
     batch = one_batch(make_experiment, "tag_transfer")
@@ -370,7 +359,7 @@ def test_s1_weighs_less_on_target_tags_where_there_is_local_evidence_and_only_th
 # -- in a run ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_teaches_evidence_before_its_first_step_and_never_again(
+def test_a_run_teaches_local_labeller_before_its_first_step_and_never_again(
     make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepared, prepare = [], TagTransfer.prepare
@@ -402,7 +391,7 @@ def test_a_run_teaches_evidence_before_its_first_step_and_never_again(
     assert (weights["labeller.scorer.linear.weight"] != 0).any()
 
 
-def test_a_run_says_once_whom_it_believes_and_keeps_it(make_experiment: Any, tmp_path: Path) -> None:
+def test_a_run_says_once_whom_it_trusts_and_keeps_it(make_experiment: Any, tmp_path: Path) -> None:
     console, run = Console(record=True, width=400), tmp_path / "run"
     settings = {"epochs": 3, "steps_per_epoch": 2}  # two passes
     results = engine.train(make_experiment("tagged", "tag_transfer", **settings), run, console=console)
@@ -417,8 +406,8 @@ def test_a_run_says_once_whom_it_believes_and_keeps_it(make_experiment: Any, tmp
     assert again is not None and again["lesion_labeller"] == results["lesion_labeller"]
 
 
-@pytest.mark.parametrize("world, model, settings", WITHOUT)
-def test_who_has_no_local_evidence_has_nothing_to_say_of_it_and_cannot_believe_it(
+@pytest.mark.parametrize("world, model, settings", WITHOUT[:2])
+def test_who_has_no_local_labeller_has_nothing_to_say_of_it_and_cannot_ask_for_it(
     build: Build, world: str, model: dict[str, Any], settings: dict[str, Any]
 ) -> None:
     assert build(world, model, **settings, lesion_labeller="segmenter").findings() == {}
@@ -426,13 +415,13 @@ def test_who_has_no_local_evidence_has_nothing_to_say_of_it_and_cannot_believe_i
         build(world, model, **settings, lesion_labeller="local")
 
 
-def test_local_evidence_that_cannot_be_believed_is_told_before_the_first_step(
+def test_local_labeller_that_cannot_be_trusted_is_told_before_the_first_step(
     make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = make_experiment("tagged", "tag_transfer").model_dump(mode="json")
     experiment = experiment_from(made | {"method": made["method"] | {"lesion_labeller": "local"}})
     assert engine.train(experiment, tmp_path / "run") is not None
-    assert endotransfer.load(tmp_path / "run") is not None  # a model needs no evidence any more
+    assert endotransfer.load(tmp_path / "run") is not None  # a model needs no local labels any more
     monkeypatch.setattr(Trainer, "_train_step", lambda *_: pytest.fail("a step was trained"))
     untagged = PassSet.without_images
     monkeypatch.setattr(PassSet, "without_images", lambda self: (replace(b, tags=None) for b in untagged(self)))
@@ -443,7 +432,7 @@ def test_local_evidence_that_cannot_be_believed_is_told_before_the_first_step(
 def test_a_run_that_was_stopped_in_its_first_pass_goes_on_with_what_it_was_taught(
     make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A large pass saves before it begins: here before the first step, when evidence has been taught already."""
+    """A large pass saves before it begins: here before the first step, when the local layer has been trained already."""
     monkeypatch.setattr(whole_sets, "LARGE", 0)
     made = make_experiment("tagged", "tag_transfer", epochs=2, steps_per_epoch=2).model_dump(mode="json")
     experiment, run = experiment_from(made | {"method": made["method"] | {"warmup_epochs": 0}}), tmp_path / "run"
@@ -451,8 +440,12 @@ def test_a_run_that_was_stopped_in_its_first_pass_goes_on_with_what_it_was_taugh
     def killed(*_: Any) -> None:
         raise RuntimeError("killed")
 
+    def begun(self: TagTransfer, target: Any) -> None:
+        target.logit_cache(3)
+        killed()
+
     with monkeypatch.context() as dying:
-        dying.setattr(TagTransfer, "target_pass", killed)
+        dying.setattr(TagTransfer, "target_pass", begun)
         with pytest.raises(RuntimeError, match="killed"):
             engine.train(experiment, run)
     assert list_steps(run / "checkpoints") == [0]

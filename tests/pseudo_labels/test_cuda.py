@@ -7,8 +7,8 @@ from endotransfer.losses.adversarial import critic_loss
 from endotransfer.losses.centroids import Centroids, alignment, class_sums, labels_at
 from endotransfer.losses.cross_entropy import classification, segmentation
 from endotransfer.losses.tag_loss import tag_loss
-from endotransfer.pseudo_labels.rules import veto
 from endotransfer.pseudo_labels.assign import assign
+from endotransfer.pseudo_labels.rules import veto
 from endotransfer.pseudo_labels.thresholds import ThresholdState
 from endotransfer.pseudo_labels.vote import vote_superpixels, vote_synchronously
 

@@ -9,10 +9,10 @@ from endotransfer.pseudo_labels import local_layer
 from endotransfer.pseudo_labels.local_layer import (
     Examples,
     fit,
-    source_loss,
     source_examples,
-    target_loss,
+    source_loss,
     target_examples,
+    target_loss,
 )
 
 CHANNELS, PLACES = 5, 20

@@ -94,7 +94,12 @@ def finish(
     if not writes:
         return {}
     results = head_of(experiment.method, experiment.seed, experiment_data.classes.names)
-    results |= {"name": experiment.name, **scores.summary(experiment.evaluation.resamples).to_dict(), **evidence, "cost": cost}
+    results |= {
+        "name": experiment.name,
+        **scores.summary(experiment.evaluation.resamples).to_dict(),
+        **evidence,
+        "cost": cost,
+    }
     results |= method.findings()
     counts = {
         "source with mask": len(experiment_data.masked),

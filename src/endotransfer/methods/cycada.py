@@ -25,6 +25,7 @@ from endotransfer.losses.cycle_consistency import cycle_loss, image_critic_loss,
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method, Settings
 from endotransfer.methods.task import Stage
+from endotransfer.models.critics.cell_critics import ScoreCritic
 from endotransfer.models.critics.running_accuracy import RunningAccuracy
 from endotransfer.models.critics.strided_critics import PatchCritic
 from endotransfer.models.frozen_forward import held_still

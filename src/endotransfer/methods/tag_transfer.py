@@ -25,26 +25,25 @@ from endotransfer.models.mean_teacher import MeanTeacher
 from endotransfer.pseudo_labels.label_target_set import label_target_set
 from endotransfer.pseudo_labels.labeller_choice import LesionLabeller
 from endotransfer.pseudo_labels.portion import portion
-from endotransfer.pseudo_labels.rules import LabelRule, TagRule, VoteRule
+from endotransfer.pseudo_labels.rules import TagRule
 from endotransfer.pseudo_labels.tag_labellers import LocalSettings, LocalTagLabeller, TagLabeller, ThresholdTagLabeller
 from endotransfer.pseudo_labels.target_set import TargetSet
 
 PORTION = (0.25, 0.05, 0.55)  # of the dataset thresholds: first, more each epoch, last; the paper's
 GAMMA, ALPHA = 0.7, 1.0  # Algorithm 3 and Eq. 7, as in the paper
+UNTAGGED_WARMUP = 0.5  # share of all epochs at least, where there are no tags
 UNTAGGED_MU = 0.0001  # mu at most where there are no tags: nothing holds rare classes against a pull on few pixels
 
 
 class TagTransferConfig(Strict):
+    """Weights of 0 leave a term out."""
+
     warmup_epochs: int = Field(1, ge=0)  # on the source alone
-    untagged_warmup: float = Field(0.5, ge=0, lt=1)  # share of all epochs, where that is more and there are no tags
-    eta: float = Field(0.001, ge=0)
+    eta: float = Field(0.001, ge=0)  # of the adversarial term, Eq. 6
     mu: float = Field(0.01, ge=0)  # of the centroid alignment, Eq. 7
-    voting: bool = True
     lesion_labeller: LesionLabeller = "auto"  # who labels images tagged lesion; auto: the first pass decides
-    image_portion: tuple[float, float] = (0.5, 0.9)  # of both sides of such an image, in the first and last pass
-    handover: float = Field(0.5, ge=0, le=1)
+    handover: float = Field(0.5, ge=0, le=1)  # the segmenter's share in splitting such an image, in the last pass
     local_steps: int = Field(400, ge=1)  # of training the local layer, before all others
-    smoothing: int = 8
     fill_normal: bool = True  # images tagged normal are labelled normal everywhere
     balance_by_tag: bool = True  # target loss averaged by kind of image instead of by pixel
     tag_head_weight: float = Field(0.01, ge=0)  # of S1's loss on the target's tags, with local features
@@ -95,7 +94,7 @@ class TagTransfer(Method):
     def stages(self) -> list[Stage]:
         config, wanted = self.config, self.config.warmup_epochs
         if not self.task.tags:  # nothing but the segmenter says what is where: a class it does not know yet is lost
-            wanted = max(wanted, round(config.untagged_warmup * self.task.epochs))
+            wanted = max(wanted, round(UNTAGGED_WARMUP * self.task.epochs))
         warmup = min(wanted, self.task.epochs - 1)
         phases = ("net", "critic") if config.eta else ("net",)
         transfer = Stage("transfer", self.task.epochs - warmup, phases, target_pass=True)
@@ -114,12 +113,9 @@ class TagTransfer(Method):
         """Label the whole target set, once an epoch."""
         number = self.progress.stage_epoch
         image_labeller = self.labeller.for_pass(number, passed=number / max(1, self.stages()[-1].epochs - 1))
-        rules: list[LabelRule] = [TagRule()] if self.config.fill_normal else []
-        if self.config.voting:
-            rules.append(VoteRule("synchronous"))
         summary = label_target_set(
             self.predict_target, target, self.task.classes, portion(number, *PORTION),
-            rules=rules, image_labeller=image_labeller, device=self.device,
+            rules=[TagRule()] if self.config.fill_normal else [], image_labeller=image_labeller, device=self.device,
         )  # fmt: skip
         return summary.figures() | self.labeller.take(image_labeller, number)
 
@@ -142,8 +138,7 @@ class TagTransfer(Method):
             probabilities = target_logits.softmax(1)
             memo["target"] = probabilities.detach()
             terms["adversarial"] = self.config.eta * fooling_loss(self.critic(probabilities))
-        if self.config.mu:
-            assert target.stored is not None
+        if self.config.mu and target.stored is not None:
             masked = on_source.features[: len(source.masks)]
             aligned = self.centroids(masked, source.masks, on_target.features, target.stored)
             terms["centroids"] = (self.config.mu if self.task.tags else min(self.config.mu, UNTAGGED_MU)) * aligned
@@ -151,9 +146,6 @@ class TagTransfer(Method):
 
     def findings(self) -> dict[str, object]:
         return self.labeller.findings()
-
-    def wants_superpixels(self) -> bool:
-        return self.config.voting
 
     def after_step(self) -> None:
         if self.config.teacher_momentum is not None:

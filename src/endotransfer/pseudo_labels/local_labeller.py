@@ -3,8 +3,7 @@
 Algorithm 1 sets one threshold a class for the whole target set, and a network that has learnt the tags paints whole
 images.  Here every image tagged lesion is split by itself: both classes are in it, and the surest part of each side is
 labelled.  Two scorers rank its pixels and estimate the lesion's area: the segmenter, and a linear layer on local
-features (models/local_features.py) trained on source masks and target tags (local_layer.py), whose scores are smoothed
-among neighbours of like colour (smoothing.py).
+features (models/local_features.py) trained on source masks and target tags (local_layer.py).
 
 * The area is where local scores exceed what normal images practically never reach.
 * Where the segmenter, trained on the source alone, already separates the tags, and does so by the right places, it
@@ -25,7 +24,7 @@ from endotransfer.distributed import sum_over_processes
 from endotransfer.losses.lesion_odds import lesion_score
 from endotransfer.pseudo_labels.score_histogram import ScoreHistogram, auroc
 
-FALSE_ALARMS = 0.0003  # share of the places of normal images above the limit: three places in ten maps of 32 x 32
+FALSE_ALARMS = 0.003  # share of the places of normal images above the limit: three places in a map of 32 x 32
 LEAST_AREA, MOST_AREA = 0.02, 0.9  # of an image tagged lesion
 ENOUGH_AUROC = 0.7  # of the tags, from which on the segmenter may label alone; chance is 0.5
 SUREST = 0.05  # share of an image's places that the segmenter is judged by

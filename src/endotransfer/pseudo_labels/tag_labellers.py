@@ -21,10 +21,10 @@ from endotransfer.models.local_features import LocalFeatures, LocalScorer
 from endotransfer.pseudo_labels.labeller_choice import LabellerChoice, LesionLabeller
 from endotransfer.pseudo_labels.local_labeller import LocalLabeller
 from endotransfer.pseudo_labels.local_layer import fit, source_examples, target_examples
-from endotransfer.pseudo_labels.smoothing import smooth, steps_for
 from endotransfer.pseudo_labels.target_set import TargetSet
 
 Terms = dict[str, Tensor]
+IMAGE_PORTION = (0.5, 0.9)  # of both sides of an image tagged lesion that is labelled, in the first and last pass
 
 
 class TagLabeller(nn.Module):
@@ -69,10 +69,8 @@ class LocalSettings:
     """Of `LocalTagLabeller`; the fields of the same names of `tag_transfer` say what they mean."""
 
     lesion_labeller: LesionLabeller
-    image_portion: tuple[float, float]
     handover: float
     local_steps: int
-    smoothing: int
     balance_by_tag: bool
     tag_head_weight: float
     missed_weight: float
@@ -93,7 +91,7 @@ class LocalTagLabeller(TagLabeller):
             self.scorer.teach(*fit(*seen, self.settings.local_steps))
 
     def for_pass(self, number: int, passed: float) -> LocalLabeller:
-        first, last = self.settings.image_portion
+        first, last = IMAGE_PORTION
         return LocalLabeller(
             self.score, passed * self.settings.handover, self.choice.before(number),
             self.choice.tag_auroc.device, first + passed * (last - first),
@@ -106,8 +104,8 @@ class LocalTagLabeller(TagLabeller):
 
     def score(self, images: Tensor) -> Tensor:
         """Images [B, 3, H, W] -> how much each place looks like a lesion, [B, H / 8, W / 8]."""
-        scores = self.scorer(self.features(images))
-        return smooth(scores, images, steps_for(scores, self.settings.smoothing))
+        scores: Tensor = self.scorer(self.features(images))
+        return scores
 
     def target_terms(self, target: TargetBatch, output: SegOutput, logits: Tensor) -> Terms:
         terms: Terms = {}
