@@ -12,11 +12,12 @@ import torch
 from benchmarks.timing import emit
 
 from endotransfer.config import AugmentConfig
-from endotransfer.data.folders.domain import read_folder
+from endotransfer.data.folders.read_folder import read_folder
 from endotransfer.data.phantom import write_phantom
+from endotransfer.data.pipeline.batch_source import BatchSource, Share
 from endotransfer.data.pipeline.decoded_images import DecodedImages
-from endotransfer.data.pipeline.streams import BatchSource, Share, Stream, to_device
-from endotransfer.data.pipeline.transforms import Augment
+from endotransfer.data.pipeline.stream import Stream
+from endotransfer.data.pipeline.to_device import to_device
 from endotransfer.engine.training_data import worker_count
 
 STEP_SECONDS = 0.040  # of a GPU on 4 + 4 images of 256 px; see bench_step
@@ -24,7 +25,7 @@ IMAGES, SIZE, STEPS = 48, 256, 100
 
 
 def main() -> None:
-    augment = Augment(**AugmentConfig(scale=(1.0, 1.5), colour=0.2).model_dump())
+    augment = AugmentConfig(scale=(1.0, 1.5), colour=0.2)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     with tempfile.TemporaryDirectory() as name:
         shares = {}

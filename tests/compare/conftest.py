@@ -50,7 +50,7 @@ class FakeTraining:
         self.fails: set[str] = set()
         self.stops: int | None = None
 
-    def __call__(self, experiment: Experiment, out: Path, *, resume: bool, force: bool, console: Any) -> Any:
+    def __call__(self, experiment: Experiment, out: Path, *, resume: bool, force: bool, **_: Any) -> Any:
         self.calls.append((out.name, experiment.seed, resume))
         run = open_run(out, resume=resume, force=force)
         run.config.write_text(as_yaml(experiment))

@@ -8,7 +8,7 @@ from torch import nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch
-from endotransfer.data.pipeline.streams import to_device
+from endotransfer.data.pipeline.to_device import to_device
 from endotransfer.engine.experiment_data import load_data
 from endotransfer.engine.training_data import prepare_feeding
 from endotransfer.methods.base import METHODS, Memo, Method, TaskInfo

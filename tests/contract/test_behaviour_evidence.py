@@ -20,7 +20,7 @@ from endotransfer.batch import IGNORE, LESION, NORMAL, PassBatch, SegOutput
 from endotransfer.config import experiment_from
 from endotransfer.data.phantom import write_phantom
 from endotransfer.data.pipeline.decoded_images import DecodedImages
-from endotransfer.data.pipeline.streams import PassSet
+from endotransfer.data.pipeline.pass_set import PassSet
 from endotransfer.engine import run as engine
 from endotransfer.engine import target_pass as whole_sets
 from endotransfer.engine.checkpoint import list_steps, load_latest

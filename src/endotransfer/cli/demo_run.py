@@ -141,7 +141,7 @@ def _read_results(run: RunFolder) -> dict[str, Any] | None:
 
 
 def _draw_sheet(out: Path, data: Path, seed: int) -> Path:
-    from endotransfer.data.folders.domain import read_folder
+    from endotransfer.data.folders.read_folder import read_folder
     from endotransfer.predict.predictor import load
     from endotransfer.report.prediction_sheet import prediction_sheet
 

@@ -13,7 +13,7 @@ from lightning.fabric import Fabric
 from rich.console import Console
 
 from endotransfer.config import Experiment, TrainingConfig, as_yaml
-from endotransfer.data.pipeline.decode_cache import notes_on_masks
+from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.engine.checkpoint import list_steps, load_latest
 from endotransfer.engine.experiment_data import ExperimentData, load_data
 from endotransfer.engine.first_process import in_first_process
@@ -41,12 +41,14 @@ def train(
     resume: bool = False,
     force: bool = False,
     console: Console | None = None,
+    decode_cache: DecodeCache | None = None,
 ) -> dict[str, Any] | None:
     """Train and evaluate; returns what results.json holds, or None where the run was asked to stop early.
 
     The run folder is touched last: an experiment that cannot be built, or data that cannot be read, leaves no new
-    folder behind and, with `force`, the old run in place.
+    folder behind and, with `force`, the old run in place.  `decode_cache`: shared with other runs of this process.
     """
+    decode_cache = decode_cache or DecodeCache(most_sets=0)
     console = console or Console()
     cls, preset, config = method_config(experiment.method)
     settings = {"name": cls.name, "preset": preset, **config.model_dump(mode="json")}
@@ -56,7 +58,7 @@ def train(
     check_needs(cls, experiment.model)
     experiment_data = load_data(experiment.data, cls.needs)
     keep = experiment.data.contradictions == "keep"
-    notes = notes_on_masks(
+    notes = decode_cache.mask_notes(
         experiment_data.test, experiment_data.test_classes, keep_contradictions=keep
     )  # now, not after hours
     notes += experiment_data.notes
@@ -75,6 +77,7 @@ def train(
         fabric.world_size,
         console,
         fabric.device,
+        decode_cache,
     )
     in_first_process(fabric, lambda: _open(run, experiment, resume=resume, force=force))
     trainer = Trainer(

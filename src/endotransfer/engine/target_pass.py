@@ -11,10 +11,11 @@ from lightning.fabric import Fabric
 from rich.console import Console
 
 from endotransfer.config import TrainingConfig
+from endotransfer.data.pipeline.batch_source import BatchSource
 from endotransfer.data.pipeline.decoded_images import DecodedImages
 from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
 from endotransfer.data.pipeline.device_pass_set import DevicePassSet
-from endotransfer.data.pipeline.streams import BatchSource, PassSet
+from endotransfer.data.pipeline.pass_set import PassSet
 from endotransfer.distributed import world_size
 from endotransfer.engine.first_process import in_first_process
 from endotransfer.engine.map_store import MapStore

@@ -9,7 +9,8 @@ from torch import Tensor
 from endotransfer.batch import PassBatch
 from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
 from endotransfer.data.pipeline.device_pass_set import DevicePassSet
-from endotransfer.data.pipeline.streams import PassSet, to_device
+from endotransfer.data.pipeline.pass_set import PassSet
+from endotransfer.data.pipeline.to_device import to_device
 from endotransfer.engine.kept_maps import watched_keys
 from endotransfer.engine.map_store import MapStore
 from endotransfer.pseudo_labels.logit_cache import LogitCache

@@ -14,10 +14,12 @@ from torch import Tensor, nn
 
 from endotransfer.batch import Batch
 from endotransfer.config import TrainingConfig
+from endotransfer.data.pipeline.batch_source import BatchSource
 from endotransfer.data.pipeline.decoded_images import DecodedImages
 from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
 from endotransfer.data.pipeline.device_pass_set import DevicePassSet
-from endotransfer.data.pipeline.streams import BatchSource, PassSet, to_device
+from endotransfer.data.pipeline.pass_set import PassSet
+from endotransfer.data.pipeline.to_device import to_device
 from endotransfer.distributed import sum_over_processes, world_size
 from endotransfer.engine.checkpoint import Checkpoint, list_steps, load_weights_into, save_checkpoint
 from endotransfer.engine.finite import stop_unless_finite
@@ -110,7 +112,7 @@ class Trainer:
         """The steps up to `last`: for each, the batches whose gradients make it."""
         several = self.training.accumulate
         feed = self.feed.batches(
-            self.step * several, last * several, rank=self.fabric.global_rank, world=self.fabric.world_size,
+            self.step * several, last * several, rank=self.fabric.global_rank, world_size=self.fabric.world_size,
             round=self.round, use_target=epoch.stage.target,
         )  # fmt: skip
         while batches := [to_device(batch, self.fabric.device, self.dtype) for batch in islice(feed, several)]:

@@ -12,13 +12,14 @@ from endotransfer.batch import Sample
 from endotransfer.config import Experiment
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.folders.reviewed_targets import as_indices
-from endotransfer.data.pipeline.decode_cache import decoded_images
+from endotransfer.data.pipeline.batch_source import BatchSource, Share
+from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.data.pipeline.decoded_images import DecodedImages
 from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
 from endotransfer.data.pipeline.device_pass_set import DevicePassSet
-from endotransfer.data.pipeline.streams import BatchSource, MapReader, PassSet, Share, Stream
-from endotransfer.data.pipeline.superpixels import SuperpixelCache, SuperpixelSettings
-from endotransfer.data.pipeline.transforms import Augment
+from endotransfer.data.pipeline.pass_set import PassSet
+from endotransfer.data.pipeline.stream import MapReader, Stream
+from endotransfer.data.pipeline.superpixel_cache import SuperpixelCache
 from endotransfer.engine.experiment_data import ExperimentData
 from endotransfer.engine.run_log import progress_bar
 from endotransfer.methods.base import Needs
@@ -47,8 +48,13 @@ def prepare_feeding(
     world: int,
     console: Console,
     device: torch.device | None = None,
+    decode_cache: DecodeCache | None = None,
 ) -> TrainingData:
-    """Decode (once, where memory allows) and lay out the streams.  Target images are opened without their masks."""
+    """Decode (once, where memory allows) and lay out the streams.  Target images are opened without their masks.
+
+    `decode_cache`: decoded images shared with earlier runs of this process.
+    """
+    decode_cache = decode_cache or DecodeCache(most_sets=0)
     training, data = experiment.training, experiment.data
     workers = worker_count(training.workers, training.devices)
     keep = data.contradictions == "keep"
@@ -61,21 +67,21 @@ def prepare_feeding(
     ) -> DecodedImages:  # fmt: skip
         with progress_bar(console, shown=rank == 0) as bar:
             task = bar.add_task(f"reading {what}", total=len(samples), note="")
-            return decoded_images(
+            return decode_cache.decoded_images(
                 samples, shape, classes, masks=masks, cache=data.cache,
                 memory_share=0.5 / world, keep_contradictions=keep,
                 progress=lambda done, total: bar.update(task, completed=done),
             )  # fmt: skip
 
     def stream(name: str, images: DecodedImages, maps: MapReader | None = None) -> Stream:
-        augment = Augment(**training.augment.model_dump())
         regions = superpixels if maps is not None and needs.superpixels else None
         by_class = training.sampling == "classes" and name == "masked"
         return Stream(
-            name, images, seed=experiment.seed, augment=augment, maps=maps, superpixels=regions, by_class=by_class
-        )
+            name, images, seed=experiment.seed, augment=training.augment, maps=maps, superpixels=regions,
+            by_class=by_class,
+        )  # fmt: skip
 
-    superpixels = SuperpixelCache(settings=SuperpixelSettings(**data.superpixels.model_dump()))
+    superpixels = SuperpixelCache(settings=data.superpixels)
     masked = decoded(experiment_data.masked, "source masks", source_shape, masks=True)
     tagged = (
         decoded(experiment_data.tagged, "source tags", source_shape, masks=False) if experiment_data.tagged else None
@@ -99,7 +105,7 @@ def prepare_feeding(
     pass_set = None
     if target is not None:
         pass_set = PassSet(
-            target, batch=4 * training.batch_target, rank=rank, world=world, tags=experiment_data.tags,
+            target, batch=4 * training.batch_target, rank=rank, world_size=world, tags=experiment_data.tags,
             superpixels=superpixels, workers=workers,
         )  # fmt: skip
     # PAPER: "epoch" is not defined; here it is one pass over the source set.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from PIL import Image
 
-from endotransfer.data.folders.domain import read_folder
+from endotransfer.data.folders.read_folder import read_folder
 from endotransfer.data.importers import import_dataset
 from endotransfer.data.importers.outlines import outline_mask, polygon_mask, runs_mask, unpack_runs
 from endotransfer.errors import ConfigError, DataError

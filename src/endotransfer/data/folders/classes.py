@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
-from endotransfer.batch import IGNORE
 from endotransfer.data.folders.faults import FaultError, failure
+from endotransfer.label_values import IGNORE
 from endotransfer.registry import nearest
 
 FILE = "classes.yaml"

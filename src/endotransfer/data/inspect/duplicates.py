@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from endotransfer.data.folders.faults import Fault
-from endotransfer.data.folders.folder import FolderEntry
+from endotransfer.data.folders.folder_contents import FolderEntry
 from endotransfer.data.inspect.image_survey import Reading
 from endotransfer.data.inspect.prints import components, similar
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from endotransfer.data.folders.classes import Classes
-from endotransfer.data.folders.folder import FolderEntry
+from endotransfer.data.folders.folder_contents import FolderEntry
 from endotransfer.data.inspect.frames import summarise_frames
 from endotransfer.data.inspect.image_survey import Reading
 

@@ -42,15 +42,15 @@ class Inspection:
 
 def inspect_folder(path: Path) -> Inspection:
     """Look at every file of the folder and list all faults; a broken folder raises nothing."""
-    gathered = read_layout(path)
-    everything = [*gathered.entries, *gathered.unlisted]
-    readings = in_threads(partial(survey, classes=gathered.classes), everything)
-    listed = readings[: len(gathered.entries)]
-    numbers = fingerprint(listed, gathered.classes)
+    contents = read_layout(path)
+    everything = [*contents.entries, *contents.unlisted]
+    readings = in_threads(partial(survey, classes=contents.classes), everything)
+    listed = readings[: len(contents.entries)]
+    numbers = fingerprint(listed, contents.classes)
     duplicates, leaks = find_duplicates(readings)
-    faults = [*gathered.faults, *(fault for reading in readings for fault in reading.faults)]
-    faults += [*leaks, *split_groups(gathered.entries)]
-    notes = [*gathered.notes, *(note for reading in readings for note in reading.notes)]
+    faults = [*contents.faults, *(fault for reading in readings for fault in reading.faults)]
+    faults += [*leaks, *split_groups(contents.entries)]
+    notes = [*contents.notes, *(note for reading in readings for note in reading.notes)]
     notes += _shortcuts(numbers["overlays_by_tag"])
     return Inspection(path, {**numbers, "duplicates": duplicates}, _ordered(faults, path), _merged(notes, path))
 
