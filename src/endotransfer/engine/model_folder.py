@@ -125,6 +125,7 @@ def _read_weights(path: Path, digest: str) -> dict[str, torch.Tensor]:
     try:
         if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
             raise CheckpointError(f"{path} is damaged (its checksum differs); copy the model again.")
-        return load_file(path)
+        weights: dict[str, torch.Tensor] = load_file(path)
+        return weights
     except (OSError, SafetensorError) as reason:
         raise CheckpointError(f"cannot read {path}: {reason}; copy the model again.") from None

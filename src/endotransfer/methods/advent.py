@@ -6,11 +6,11 @@ self-information -P log P / log K.  `minent`: no critic; the target's mean entro
 Designed here: what LtA's file says (shared network, the experiment's optimiser, tags), which this one extends.
 """
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from torch import Tensor
 
-from endotransfer.config import Strict
+from endotransfer.config import RawConfig, Strict
 from endotransfer.losses.entropy import mean_entropy, self_information
 from endotransfer.methods.base import Memo
 from endotransfer.methods.lta import Levels, Lta, LtaConfig
@@ -25,7 +25,7 @@ class AdventConfig(LtaConfig):
 class Advent(Lta):
     name = "advent"
     summary = "ADVENT: critics on self-information maps, or (minent) the target's entropy itself"
-    presets: ClassVar[dict[str, dict[str, Any]]] = {"adversarial": {}, "minent": {"objective": "entropy"}}
+    presets: ClassVar[dict[str, RawConfig]] = {"adversarial": {}, "minent": {"objective": "entropy"}}
     Config: ClassVar[type[Strict]] = AdventConfig
     config: AdventConfig
 

@@ -10,13 +10,13 @@ with methods that do.
 Left out: the spatial prior (made for street scenes), the mining of small classes, and the portion of source images.
 """
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 from torch import Tensor
 
 from endotransfer.batch import Batch, SegOutput, TargetBatch
-from endotransfer.config import Strict
+from endotransfer.config import RawConfig, Strict
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.methods.base import Memo, Method, Stage
 from endotransfer.methods.terms import pixel_tag_term, source_terms, target_tag_term
@@ -37,7 +37,7 @@ class CBSTConfig(Strict):
 class CBST(Method):
     name = "cbst"
     summary = "class-balanced self-training: rounds of pseudo-labels, the same portion of each class"
-    presets: ClassVar[dict[str, dict[str, Any]]] = {
+    presets: ClassVar[dict[str, RawConfig]] = {
         "default": {},
         "tags": {"tag_rule": "fill_normal", "tag_weight": 0.5},
     }
@@ -76,4 +76,5 @@ class CBST(Method):
         return terms | pixel_tag_term(self.config.tag_weight, target, logits)
 
     def _predict(self, images: Tensor) -> SegOutput:
-        return self.predictor()(images, domain="target")
+        output: SegOutput = self.predictor()(images, domain="target")
+        return output

@@ -11,7 +11,7 @@ own resolution, with the experiment's optimiser; one epoch alone has no feature 
 Left out: CycleGAN's pool of earlier translations and its identity loss.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from pydantic import Field
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch
-from endotransfer.config import Strict
+from endotransfer.config import RawConfig, Strict
 from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.losses.cycle_consistency import cycle_loss, image_critic_loss, realism_loss
 from endotransfer.methods.base import Memo, Method, Stage
@@ -50,7 +50,7 @@ class CyCADAConfig(Strict):
 class CyCADA(Method):
     name = "cycada"
     summary = "CyCADA: source images translated into the target's look, then a critic on score maps"
-    presets: ClassVar[dict[str, dict[str, Any]]] = {
+    presets: ClassVar[dict[str, RawConfig]] = {
         "default": {}, "translation": {"feature_share": 0.0}, "features": {"translation_share": 0.0},
     }  # fmt: skip
     phases: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -104,7 +104,8 @@ class CyCADA(Method):
         return bool(self.accuracy.value() > self.config.gate)
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
-        return getattr(self, f"_{phase}_terms")(batch, memo)
+        terms: dict[str, Tensor] = getattr(self, f"_{phase}_terms")(batch, memo)
+        return terms
 
     def _translators_terms(self, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         real, into = _images(batch), self.translators
