@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 from endotransfer.errors import DataError
 
 Mask = NDArray[np.bool_]
+LONGEST_RUN = 60  # bits; no image has more pixels, and numbers without end would take all the time there is
+
+# Run lengths are decoded here and not by pycocotools: its C code writes past its buffer on damaged counts (random text
+# ends the process) and returns uninitialised memory where they are too short.  Tests compare with it on sound files.
 
 
 def outline_mask(segmentation: Any, size: tuple[int, int]) -> Mask:
@@ -54,6 +58,8 @@ def unpack_runs(text: str) -> list[int]:
         bits = ord(character) - ord("0")
         value |= (bits & 0b11111) << shift
         shift += 5
+        if shift > LONGEST_RUN:
+            raise DataError("an annotation's run lengths are damaged: one of them has no end")
         if not bits & 0b100000:
             signed = value - (1 << shift) if bits & 0b10000 else value
             runs.append(signed + runs[-2] if len(runs) > 2 else signed)
