@@ -11,6 +11,7 @@ from rich.console import Console
 
 from endotransfer.config import Experiment, experiment_from
 from endotransfer.data.phantom.draw_once import draw_once, unfinished_phantom
+from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.engine.run import train
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import ConfigError
@@ -89,8 +90,7 @@ def run_demo(out: Path, *, seed: int = 0, force: bool = False, console: Console 
     sheet = _draw_sheet(out, data, seed)
     console.print(f"pictures: {sheet}\ntable:    {out / 'table.md'}", markup=False, soft_wrap=True)
     console.print(
-        f"took {time.perf_counter() - began:.0f} s.  Research use only, not a medical device.\n"
-        f"look at it: {viewer_command(out, seed)}",
+        f"took {time.perf_counter() - began:.0f} s.  {DISCLAIMER}\nlook at it: {viewer_command(out, seed)}",
         markup=False,
         soft_wrap=True,
     )
