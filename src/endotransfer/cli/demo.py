@@ -1,11 +1,9 @@
 """The demo: four systems on the embedded phantom, a table, and pictures.  Also the smallest complete experiment."""
 
-import json
 import shlex
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -16,6 +14,7 @@ from endotransfer.engine.run import train
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import ConfigError
 from endotransfer.io import write_atomically
+from endotransfer.results import Results
 
 PHANTOM = {
     "images": 240,
@@ -68,7 +67,7 @@ def demo_experiment(data: Path, method: str, preset: str, seed: int) -> Experime
     )
 
 
-def run_demo(out: Path, *, seed: int = 0, force: bool = False, console: Console | None = None) -> list[dict[str, Any]]:
+def run_demo(out: Path, *, seed: int = 0, force: bool = False, console: Console | None = None) -> list[Results]:
     """Generate, train, evaluate, print, draw.  A stopped demo goes on where it was."""
     from endotransfer.report.tables import as_markdown, print_results
 
@@ -85,7 +84,7 @@ def run_demo(out: Path, *, seed: int = 0, force: bool = False, console: Console 
         say=lambda line: console.print(line, markup=False, soft_wrap=True),
     )  # fmt: skip
     results = [_one(experiment, out / name, console, force=force) for name, experiment in systems.items()]
-    print_results(results, console, title=f"The phantom's target, {results[0]['images']} test images, per cent")
+    print_results(results, console, title=f"The phantom's target, {results[0].images} test images, per cent")
     write_atomically(out / "table.md", as_markdown(results), ConfigError)
     sheet = _draw_sheet(out, data, seed)
     console.print(f"pictures: {sheet}\ntable:    {out / 'table.md'}", markup=False, soft_wrap=True)
@@ -113,10 +112,10 @@ def _refuse_foreign(out: Path) -> None:
         raise ConfigError(f"{out} is not empty and holds no demo; choose another --out, nothing is overwritten.")
 
 
-def _one(experiment: Experiment, out: Path, console: Console, *, force: bool) -> dict[str, Any]:
+def _one(experiment: Experiment, out: Path, console: Console, *, force: bool) -> Results:
     """One system; a finished run is not repeated, unless `force` asks for it."""
     run = RunFolder(out)
-    finished = None if force else _read_results(run)
+    finished = None if force else Results.read_if_whole(run.results)
     if finished is not None:
         return finished
     resume = not force and any(run.checkpoints.glob("step-*"))
@@ -129,15 +128,6 @@ def _one(experiment: Experiment, out: Path, console: Console, *, force: bool) ->
     if results is None:
         raise ConfigError(f"the demo was stopped; `endotransfer demo --out {out.parent}` goes on.")
     return results
-
-
-def _read_results(run: RunFolder) -> dict[str, Any] | None:
-    """The figures of a finished run.  Where they are missing or damaged, the last checkpoint is measured again."""
-    try:
-        results = json.loads(run.results.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return results if isinstance(results, dict) and {"method", "seed", "images"} <= results.keys() else None
 
 
 def _draw_sheet(out: Path, data: Path, seed: int) -> Path:

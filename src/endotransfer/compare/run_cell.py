@@ -5,7 +5,6 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from rich.console import Console
@@ -16,6 +15,7 @@ from endotransfer.engine.resuming import check_same_experiment
 from endotransfer.engine.run import train
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import CheckpointError, ConfigError, EndotransferError
+from endotransfer.results import Results
 
 WIDTH = 120  # columns of a log
 
@@ -34,7 +34,7 @@ class Outcome:
     """`results` of a finished cell, or why there are none; neither: it was asked to stop."""
 
     seconds: float
-    results: dict[str, Any] | None = None
+    results: Results | None = None
     error: str | None = None
 
     @property

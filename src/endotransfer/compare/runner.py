@@ -98,7 +98,8 @@ def _train_all(
             if outcome.error is not None:
                 book.fail(one, outcome.error)
             elif one is cell:
-                book.record(one, outcome.results or {}, outcome.seconds)
+                assert outcome.results is not None
+                book.record(one, outcome.results.to_dict(), outcome.seconds)
             else:
                 book.share(one)
         write()

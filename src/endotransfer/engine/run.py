@@ -28,6 +28,7 @@ from endotransfer.io import write_atomically
 from endotransfer.methods import Method, TaskInfo, method_config
 from endotransfer.methods.base import check_needs
 from endotransfer.models.network_spec import spec_of
+from endotransfer.results import Results
 
 __all__ = ["evaluate", "start_fabric", "train"]
 
@@ -42,7 +43,7 @@ def train(
     force: bool = False,
     console: Console | None = None,
     decode_cache: DecodeCache | None = None,
-) -> dict[str, Any] | None:
+) -> Results | None:
     """Train and evaluate; returns what results.json holds, or None where the run was asked to stop early.
 
     The run folder is touched last: an experiment that cannot be built, or data that cannot be read, leaves no new
@@ -89,7 +90,7 @@ def train(
     try:
         if resume:
             _restore(trainer, run, console)
-            if trainer.step == trainer.steps and (results := _written_results(run)):
+            if trainer.step == trainer.steps and (results := Results.read_if_whole(run.results)):
                 console.print(f"{run.path} is finished already; these are its results.", markup=False, soft_wrap=True)
                 return results
         began, first = time.perf_counter(), trainer.step
@@ -103,8 +104,7 @@ def train(
         trainer.log.close()
     cost["conversions"] = dict(feeding.notes + notes)
     writes = fabric.is_global_zero
-    results = finish(run, experiment, experiment_data, method, fabric.device, cost, writes=writes)
-    return results if writes else None
+    return finish(run, experiment, experiment_data, method, fabric.device, cost, writes=writes)
 
 
 def start_fabric(training: TrainingConfig) -> Fabric:
@@ -150,14 +150,6 @@ def _restore(trainer: Trainer, run: RunFolder, console: Console) -> None:
     for warning in warnings:
         console.print(f"warning: {warning}", markup=False, soft_wrap=True)
     trainer.restore(checkpoint)
-
-
-def _written_results(run: RunFolder) -> dict[str, Any] | None:
-    """What results.json holds; None where there is none that can be read, so that the model is measured again."""
-    try:
-        return json.loads(run.results.read_text())
-    except (OSError, ValueError):
-        return None
 
 
 def _cost(trainer: Trainer, first: int, seconds: float, training: TrainingConfig) -> dict[str, Any]:
