@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from endotransfer.data.inspect import Inspection
     from endotransfer.export.check import Check
     from endotransfer.predict.image_predictor import ImagePredictor
+    from endotransfer.results import Results
 
 Precision = Literal["auto", "32", "bf16"]
 
@@ -48,7 +49,7 @@ def train(
     resume: bool = False,
     force: bool = False,
     console: "Console | None" = None,
-) -> "Figures | None":
+) -> "Results | None":
     """Train, save the model and measure it; returns what results.json holds, or None if the run was asked to stop.
 
     `experiment`: an `Experiment`, or the path of one; `settings` (`a.b=c`) change it.  `resume` continues a run that
@@ -73,7 +74,7 @@ def evaluate(
     device: str | None = None,
     pranet: bool = False,
     flips: bool = False,
-) -> "Figures":
+) -> "Results":
     """Measure the model of `run` on labelled images: the split `test` of `folders` where they have one, unless asked.
 
     `out`: also write the results to this JSON file.  `pranet` adds the PraNet protocol, `flips` averages over four
