@@ -24,7 +24,8 @@ def colour_matrices(changes: Sequence[Change]) -> Tensor:
     """
     rotations = torch.tensor([[[1, 0, 0], *_turned(change.turn, change.saturation)] for change in changes])
     strengths = torch.tensor([change.brightness * change.contrast for change in changes])
-    return strengths.view(-1, 1, 1) * (FROM_CHROMA @ rotations @ TO_CHROMA)
+    matrices: Tensor = strengths.view(-1, 1, 1) * (FROM_CHROMA @ rotations @ TO_CHROMA)
+    return matrices
 
 
 def _turned(turn: float, saturation: float) -> list[list[float]]:
@@ -48,4 +49,5 @@ def recoloured(image: Tensor, change: Change) -> Tensor:
 def blurred(image: Tensor, sigma: float) -> Tensor:
     """A Gaussian blur of [3, H, W]."""
     radius = min(ceil(3 * sigma), min(image.shape[-2:]) - 1)
-    return F.gaussian_blur(image, kernel_size=[2 * radius + 1] * 2, sigma=[sigma] * 2)
+    smooth: Tensor = F.gaussian_blur(image, kernel_size=[2 * radius + 1] * 2, sigma=[sigma] * 2)
+    return smooth

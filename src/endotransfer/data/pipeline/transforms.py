@@ -52,4 +52,5 @@ def _cut(tensor: Tensor, window: Window, outside: int) -> Tensor:
     border = [max(0, -window.left), max(0, -window.top), max(0, right), max(0, bottom)]
     if any(border):
         tensor = F.pad(tensor, border, fill=outside)
-    return F.crop(tensor, max(0, window.top), max(0, window.left), window.height, window.width)
+    cut: Tensor = F.crop(tensor, max(0, window.top), max(0, window.left), window.height, window.width)
+    return cut

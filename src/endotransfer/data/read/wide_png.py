@@ -36,7 +36,8 @@ def first_channel(path: Path) -> NDArray[np.uint16]:
 
     try:
         data = torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8)
-        return decode_png(data, ImageReadMode.UNCHANGED)[0].numpy()
+        channel: NDArray[np.uint16] = decode_png(data, ImageReadMode.UNCHANGED)[0].numpy()
+        return channel
     except (RuntimeError, OSError) as reason:
         what = "cannot be decoded (cut short or damaged)"
         raise failure("damaged", path, what, "copy it again from where it came from, or remove it") from reason
