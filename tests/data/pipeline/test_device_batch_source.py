@@ -37,12 +37,12 @@ def fields(batch: Batch) -> dict[str, Tensor]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-@pytest.mark.parametrize(("round", "use_target"), [(0, True), (None, True), (0, False)])
+@pytest.mark.parametrize(("pass_epoch", "use_target"), [(0, True), (None, True), (0, False)])
 @pytest.mark.parametrize(("rank", "world"), [(0, 1), (1, 2)])
 def test_batches_equal_those_of_the_loader(
-    batch_source: BatchSource, round: int | None, use_target: bool, rank: int, world: int
+    batch_source: BatchSource, pass_epoch: int | None, use_target: bool, rank: int, world: int
 ):
-    asked = {"rank": rank, "world_size": world, "round": round, "use_target": use_target}
+    asked = {"rank": rank, "world_size": world, "pass_epoch": pass_epoch, "use_target": use_target}
     here = list(DeviceBatchSource(batch_source, CPU).batches(1, 5, **asked))
     for mine, theirs in zip(here, batch_source.batches(1, 5, **asked), strict=True):
         assert mine.source.keys == theirs.source.keys
@@ -54,9 +54,9 @@ def test_batches_equal_those_of_the_loader(
             assert mine.target.keys == theirs.target.keys
 
 
-def test_a_new_round_is_read_anew(batch_source: BatchSource):
+def test_a_new_pass_is_read_anew(batch_source: BatchSource):
     on_device = DeviceBatchSource(batch_source, CPU)
-    first, second = (next(iter(on_device.batches(0, 1, round=round))).target.stored for round in (0, 1))
+    first, second = (next(iter(on_device.batches(0, 1, pass_epoch=pass_epoch))).target.stored for pass_epoch in (0, 1))
     assert not torch.equal(first, second)
 
 
@@ -65,7 +65,7 @@ def test_maps_received_from_a_pass_are_those_read_from_disk(batch_source: BatchS
     keys = [sample.key for sample in batch_source.shares["target"].stream.images.samples]
     for some in (keys[:3], keys[3:6]):  # of the seventh the pass has nothing to say
         received.receive(1, some, torch.stack([torch.from_numpy(maps(1, key)) for key in some]))
-    for one, other in zip(read.batches(0, 4, round=1), received.batches(0, 4, round=1), strict=True):
+    for one, other in zip(read.batches(0, 4, pass_epoch=1), received.batches(0, 4, pass_epoch=1), strict=True):
         assert torch.equal(one.target.stored, other.target.stored)
 
 

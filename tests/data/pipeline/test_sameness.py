@@ -11,15 +11,18 @@ from tests.data.pipeline.disk import AUGMENT, Disk, MakeBatches, assert_equal, d
 @pytest.mark.parametrize("workers", [1, 2])
 def test_workers_change_nothing(make_batches: MakeBatches, workers: int) -> None:
     alone, helped = make_batches(), make_batches(workers=workers)
-    for first, last, round in ((0, 6, 1), (6, 9, 2), (2, 4, 1)):  # the processes stay, the plan changes
-        assert_equal(list(alone.batches(first, last, round=round)), list(helped.batches(first, last, round=round)))
+    for first, last, pass_epoch in ((0, 6, 1), (6, 9, 2), (2, 4, 1)):  # the processes stay, the plan changes
+        assert_equal(
+            list(alone.batches(first, last, pass_epoch=pass_epoch)),
+            list(helped.batches(first, last, pass_epoch=pass_epoch)),
+        )
 
 
 def test_an_iteration_left_early_does_not_leak_into_the_next(make_batches: MakeBatches) -> None:
     batch_source = make_batches(workers=2)
-    left = batch_source.batches(0, 50, round=1)
+    left = batch_source.batches(0, 50, pass_epoch=1)
     next(left)
-    assert_equal(list(batch_source.batches(3, 6, round=2)), list(make_batches().batches(3, 6, round=2)))
+    assert_equal(list(batch_source.batches(3, 6, pass_epoch=2)), list(make_batches().batches(3, 6, pass_epoch=2)))
 
 
 def test_keeping_images_in_memory_changes_nothing(make_batches: MakeBatches) -> None:
