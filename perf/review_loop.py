@@ -16,8 +16,8 @@ from PIL import Image
 from rich.console import Console
 
 from endotransfer import __version__
-from endotransfer.cli.demo_run import PHANTOM, demo_experiment
-from endotransfer.data.folders.domain import read_folder
+from endotransfer.cli.demo import PHANTOM, demo_experiment
+from endotransfer.data.folders.read_folder import read_folder
 from endotransfer.data.folders.reviewed import Review, write_review
 from endotransfer.data.phantom import write_phantom
 from endotransfer.engine.run import train

@@ -21,7 +21,7 @@ def build_study(folder: Path, make_experiment: Callable[..., Experiment]) -> dic
             experiment = make_experiment("tagged", method, preset).model_copy(update={"seed": seed})
             results = train(experiment, folder / "runs" / run)
             assert results is not None
-            cells.append({**results, "label": label, "run": run, "digest": "0"})
+            cells.append({**results.to_dict(), "label": label, "run": run, "digest": "0"})
     summary = [{"label": HOSTILE, "difference": 3.25, "interval": [1.5, 4.75]}]
     results = {"suite": {"name": HOSTILE, "reference": "source_only"}, "summary": summary, "cells": cells}
     (folder / "results.json").write_text(json.dumps(results))

@@ -1,7 +1,8 @@
-"""A sliding window sees what the whole image shows, wherever a pixel's neighbourhood cannot matter."""
+"""Inference step by step, each against its literal twin; and evaluation and prediction give the same masks."""
 
 import itertools
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,7 +11,19 @@ from torch import Tensor
 
 from endotransfer.batch import SegOutput
 from endotransfer.config import experiment_from
-from endotransfer.inference import InferenceGeometry, geometry_of, slide, starts
+from endotransfer.data.pipeline.decoded_images import resize_image
+from endotransfer.inference import (
+    InferenceGeometry,
+    forward_views,
+    geometry_of,
+    logits_at,
+    mean_probabilities,
+    network_input,
+    slide,
+    starts,
+    tag_probabilities,
+    to_batch,
+)
 
 
 def pixel_by_pixel(images: Tensor) -> SegOutput:
@@ -27,6 +40,56 @@ def place_in_window(images: Tensor) -> SegOutput:
 def coarse(images: Tensor) -> SegOutput:
     """At an eighth of the size, as networks answer."""
     return SegOutput(torch.nn.functional.avg_pool2d(images, 8), None, images)
+
+
+def corner_tag(images: Tensor) -> SegOutput:
+    """Logits from a lopsided filter at half the size; the tag head looks at one corner."""
+    kernel = torch.arange(18.0).reshape(2, 3, 1, 3) / 9 - 1
+    return SegOutput(torch.nn.functional.conv2d(images, kernel, stride=2), 9 * images[:, :2, 0, 0], images)
+
+
+def pictures(*sizes: tuple[int, int]) -> list[np.ndarray]:
+    random = np.random.default_rng(0)
+    return [random.integers(0, 256, (*size, 3), dtype=np.uint8) for size in sizes]
+
+
+def test_a_batch_holds_the_resized_pixels_in_the_unit_interval() -> None:
+    images = pictures((40, 30), (16, 20), (9, 50))
+    images[1].setflags(write=False)  # as Pillow hands them out
+    inputs = [network_input(image, (16, 20)) for image in images]
+    batch = to_batch(inputs, torch.device("cpu"), torch.float64)
+    assert batch.shape == (3, 3, 16, 20) and batch.dtype == torch.float64 and batch.is_contiguous()
+    for one, image in zip(batch, images, strict=True):
+        expected = resize_image(image, (16, 20)).transpose(2, 0, 1) / 255
+        np.testing.assert_array_equal(one.numpy(), expected)
+    np.testing.assert_array_equal(network_input(images[2], None).numpy(), images[2])
+
+
+def test_one_view_is_the_network_itself_without_features() -> None:
+    images = torch.rand(2, 3, 8, 12)
+    (output,) = forward_views(corner_tag, images)
+    assert torch.equal(output.logits, corner_tag(images).logits)
+    assert output.features.numel() == 0
+
+
+def test_mirrored_views_are_flipped_back_and_averaged() -> None:
+    images = torch.rand(2, 3, 8, 12, generator=torch.Generator().manual_seed(0))
+    outputs = forward_views(corner_tag, images, flips=True)
+    tags = tag_probabilities(outputs, 2)
+    for index in range(2):
+        views, corners = [], []
+        for axes in ((), (2,), (1,), (1, 2)):
+            said = corner_tag(images[index].flip(axes)[None])
+            views.append(logits_at(SegOutput(said.logits.flip([axis + 1 for axis in axes]), None, images), 0, (9, 7)))
+            assert said.tag_logits is not None
+            corners.append(said.tag_logits.softmax(1)[0, 1])
+        expected = torch.stack([view.softmax(0) for view in views]).mean(0)
+        torch.testing.assert_close(mean_probabilities(outputs, index, (9, 7)), expected)
+        assert tags[index] == pytest.approx(float(torch.stack(corners).mean()))
+
+
+def test_a_network_without_tag_head_has_no_tag_probability() -> None:
+    assert tag_probabilities(forward_views(coarse, torch.rand(3, 3, 8, 8), flips=True), 3) == [None] * 3
 
 
 @given(st.integers(1, 200), st.integers(1, 80))

@@ -1,32 +1,61 @@
-"""endotransfer: lesion segmentation for a kind of endoscopy in which nobody has drawn masks.
+"""endotransfer: weakly supervised domain adaptation for lesion segmentation in endoscopy.
 
-Research use only, not a medical device.  The handful of names below is the whole Python interface; each is imported
-when it is first used, so that the command line starts at once.
+Research use only, not a medical device.  The names below are the whole Python interface; each is imported when it is
+first used, so that `import endotransfer` and the command line start at once.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from endotransfer.api import (
+        benchmark,
+        compare_runs,
+        evaluate,
+        export_model,
+        import_dataset,
+        inspect_folder,
+        load,
+        predict_files,
+        read_experiment,
+        split_folder,
+        sweep,
+        train,
+        write_phantom,
+        write_report,
+    )
+    from endotransfer.config import Experiment
+    from endotransfer.predict.prediction import Prediction
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Experiment": "endotransfer.config",
-    "read_experiment": "endotransfer.config",
-    "train": "endotransfer.engine.run",
-    "evaluate": "endotransfer.engine.run",
-    "load": "endotransfer.predict.load",
-    "inspect_folder": "endotransfer.data.inspect",
-    "write_phantom": "endotransfer.data.phantom",
-}
+__all__ = [
+    "Experiment",
+    "Prediction",
+    "__version__",
+    "benchmark",
+    "compare_runs",
+    "evaluate",
+    "export_model",
+    "import_dataset",
+    "inspect_folder",
+    "load",
+    "predict_files",
+    "read_experiment",
+    "split_folder",
+    "sweep",
+    "train",
+    "write_phantom",
+    "write_report",
+]
 
-__all__ = ["__version__", *_HOMES]
+if not TYPE_CHECKING:  # a type checker sees the imports above, and would take `__getattr__` for leave to misspell them
+    _CLASSES = {"Experiment": "endotransfer.config", "Prediction": "endotransfer.predict.prediction"}
 
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module 'endotransfer' has no attribute '{name}'")
+        return getattr(import_module(_CLASSES.get(name, "endotransfer.api")), name)
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'endotransfer' has no attribute '{name}'")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    def __dir__() -> list[str]:
+        return sorted(__all__)

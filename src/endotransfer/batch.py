@@ -1,31 +1,29 @@
-"""What flows through training: samples on disk, batches on a device, and what a segmenter returns."""
+"""What flows through training: batches on a device, and what a segmenter returns."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from endotransfer.label_values import IGNORE as IGNORE
-from endotransfer.label_values import LESION as LESION
-from endotransfer.label_values import NORMAL as NORMAL
-from endotransfer.label_values import UNKNOWN_TAG as UNKNOWN_TAG
+from endotransfer.label_values import IGNORE, LESION, NORMAL, UNKNOWN_TAG
+from endotransfer.sample import Sample
 
-
-@dataclass(frozen=True)
-class Sample:
-    """One image of a native folder.  Paths only: nothing is decoded before it is needed."""
-
-    key: str  # "<folder>/<image>", unique within an experiment; names the image in messages and stored maps
-    image: Path
-    mask: Path | None = None
-    tag: int = UNKNOWN_TAG
-    finding: str = ""
-    split: str = ""
-    group: str = ""  # patient, or cluster of near-duplicates: resampled and split as one
+__all__ = [
+    "IGNORE",
+    "LESION",
+    "NORMAL",
+    "UNKNOWN_TAG",
+    "Batch",
+    "PassBatch",
+    "Sample",
+    "SegOutput",
+    "SourceBatch",
+    "TargetBatch",
+    "at_least_float32",
+]
 
 
 @dataclass

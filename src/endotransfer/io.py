@@ -1,12 +1,37 @@
-"""The one way this project writes a file that must survive: whole or not at all."""
+"""Files written whole or not at all, and JSON read with errors that a user understands."""
 
 import errno
+import json
 import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 from endotransfer.errors import EndotransferError
+
+JSON: TypeAlias = "dict[str, JSON] | list[JSON] | str | int | float | bool | None"
+
+
+def read_json(path: Path, error: type[EndotransferError], fix: str = "restore it from a copy, or remove it") -> JSON:
+    """What the JSON file `path` holds.  Absent, unreadable or damaged: `error`, with `fix` as its advice."""
+    try:
+        content: JSON = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as reason:
+        raise error(f"cannot read {path}: {reason.strerror or reason}; {fix}.") from reason
+    except (ValueError, RecursionError) as reason:
+        raise error(f"{path} is damaged: it is not JSON; {fix}.") from reason
+    return content
+
+
+def read_json_object(
+    path: Path, error: type[EndotransferError], fix: str = "restore it from a copy, or remove it"
+) -> dict[str, JSON]:
+    """Like `read_json`, for a file that must hold an object."""
+    content = read_json(path, error, fix)
+    if not isinstance(content, dict):
+        raise error(f"{path} is damaged: it holds no JSON object; {fix}.")
+    return content
 
 
 def write_atomically(path: Path, content: bytes | str | Callable[[Path], None], error: type[EndotransferError]) -> None:
@@ -36,7 +61,9 @@ def write_atomically(path: Path, content: bytes | str | Callable[[Path], None], 
 
 def sync(path: Path) -> None:
     """Make the operating system put a file or folder on the disk now."""
-    handle = os.open(path, os.O_RDONLY)
+    if os.name == "nt" and path.is_dir():  # Windows opens no folders; its renames need no flush
+        return
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -20,7 +20,10 @@ from threading import RLock
 
 from endotransfer.errors import ConfigError
 
-GROUPS = ("endotransfer.methods", "endotransfer.networks", "endotransfer.importers", "endotransfer.backbones")
+GROUPS = (
+    "endotransfer.methods", "endotransfer.networks", "endotransfer.importers", "endotransfer.backbones",
+    "endotransfer.figures",
+)  # fmt: skip
 VARIABLE = "ENDOTRANSFER_IMPORT"  # modules and files, separated like the folders of PATH
 _LOCK = RLock()  # a plug-in that looks something up while it is imported must not wait for itself
 _loaded: set[str] = set()  # groups

@@ -16,6 +16,7 @@ from endotransfer.engine.measure_run import head_of
 from endotransfer.engine.run_folder import RunFolder, open_run
 from endotransfer.errors import TrainingDiverged
 from endotransfer.metrics import Scores
+from endotransfer.results import Results
 
 MakeSuite = Callable[..., Suite]
 
@@ -50,7 +51,7 @@ class FakeTraining:
         self.fails: set[str] = set()
         self.stops: int | None = None
 
-    def __call__(self, experiment: Experiment, out: Path, *, resume: bool, force: bool, console: Any) -> Any:
+    def __call__(self, experiment: Experiment, out: Path, *, resume: bool, force: bool, **_: Any) -> Any:
         self.calls.append((out.name, experiment.seed, resume))
         run = open_run(out, resume=resume, force=force)
         run.config.write_text(as_yaml(experiment))
@@ -61,7 +62,7 @@ class FakeTraining:
         return finish(run, experiment)
 
 
-def finish(run: RunFolder, experiment: Experiment, skill: float | None = None) -> dict[str, Any]:
+def finish(run: RunFolder, experiment: Experiment, skill: float | None = None) -> Results:
     """results.json and scores.json of six images of three patients; the skill is that of method and seed."""
     skills = {"source_only": 0.3, "lta": 0.5, "semantic_transfer": 0.7}
     skill = skills[experiment.method["name"]] + 0.05 * experiment.seed if skill is None else skill
@@ -71,9 +72,10 @@ def finish(run: RunFolder, experiment: Experiment, skill: float | None = None) -
         truth = (np.arange(64).reshape(8, 8) < 8 * (index + 1)).astype(int)
         wrong = draw.random((8, 8)) > skill
         scores.update(np.where(wrong, 1 - truth, truth), truth, key=f"capsule/{index}", group=f"p{index // 2}", tag=1)
-    results = head_of(experiment.method, experiment.seed, scores.classes) | scores.summary(resamples=20).to_dict()
+    head = head_of(experiment.method, experiment.seed, scores.classes)
+    results = Results.model_validate(head | scores.summary(resamples=20).to_dict())
     (run.path / "scores.json").write_text(json.dumps(scores.rows()))
-    run.results.write_text(json.dumps(results))
+    results.write(run.results)
     return results
 
 

@@ -38,7 +38,7 @@ def test_an_outcome_comes_back_from_another_process(task: Task) -> None:
 def test_a_stopped_process_takes_no_further_cell(
     stopping: threading.Event, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "run_cell", lambda task: Outcome(1.0, {"miou": 1.0}))
+    monkeypatch.setattr(pool, "run_cell", lambda task, cache: Outcome(1.0, {"miou": 1.0}))
     assert pool._train(task).results == {"miou": 1.0}
     stopping.set()
     assert pool._train(task).stopped
@@ -48,7 +48,7 @@ def test_a_signal_between_training_steps_leaves_the_cell_for_later(
     stopping: threading.Event, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pool._leave(signal.SIGTERM, None)  # idle: nothing to leave
-    monkeypatch.setattr(pool, "run_cell", lambda task: pool._leave(signal.SIGTERM, None))
+    monkeypatch.setattr(pool, "run_cell", lambda task, cache: pool._leave(signal.SIGTERM, None))
     assert pool._train(task).stopped
     assert not pool._state["busy"]
 

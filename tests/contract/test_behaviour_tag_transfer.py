@@ -20,14 +20,14 @@ from endotransfer.batch import IGNORE, LESION, NORMAL, PassBatch, SegOutput
 from endotransfer.config import experiment_from
 from endotransfer.data.phantom import write_phantom
 from endotransfer.data.pipeline.decoded_images import DecodedImages
-from endotransfer.data.pipeline.streams import PassSet
+from endotransfer.data.pipeline.pass_set import PassSet
 from endotransfer.engine import run as engine
 from endotransfer.engine import target_pass as whole_sets
 from endotransfer.engine.checkpoint import list_steps, load_latest
 from endotransfer.engine.experiment_data import load_data
 from endotransfer.engine.source_set import WholeSource
 from endotransfer.engine.trainer import Trainer
-from endotransfer.engine.training_data import prepare_feeding
+from endotransfer.engine.training_data import load_training_data
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.methods.resolve import method_config
 from endotransfer.methods.tag_transfer import TagTransfer
@@ -100,7 +100,7 @@ def tag_ranking(scores: Tensor, pictures: DecodedImages) -> float:
 
 def test_local_labeller_ranks_the_lesions_of_target_images_that_nobody_has_drawn(larger: Any, build: Build) -> None:
     needs, experiment_data = TagTransfer.needs, load_data(larger.data, TagTransfer.needs)
-    fed = prepare_feeding(larger, experiment_data, needs, lambda *_: None, 0, 1, Console(quiet=True))
+    fed = load_training_data(larger, experiment_data, needs, lambda *_: None, console=Console(quiet=True))
     source = WholeSource(fed.masked, 16, True, torch.device("cpu"), torch.float32)
     drawn = DecodedImages(
         experiment_data.target, (SIZE, SIZE), experiment_data.classes, masks=True
@@ -432,7 +432,7 @@ def test_local_labeller_that_cannot_be_trusted_is_told_before_the_first_step(
 def test_a_run_that_was_stopped_in_its_first_pass_goes_on_with_what_it_was_taught(
     make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A large pass saves before it begins: here before the first step, when the local layer has been trained already."""
+    """A large pass saves before it begins: here before the first step, with the local layer trained already."""
     monkeypatch.setattr(whole_sets, "LARGE", 0)
     made = make_experiment("tagged", "tag_transfer", epochs=2, steps_per_epoch=2).model_dump(mode="json")
     experiment, run = experiment_from(made | {"method": made["method"] | {"warmup_epochs": 0}}), tmp_path / "run"

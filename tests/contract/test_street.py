@@ -129,7 +129,7 @@ def test_a_saved_model_is_measured_again_as_it_was(trees: Path, tmp_path: Path, 
     again = evaluate(tmp_path / "run", [trees / "cityscapes"])
     assert first is not None and again["miou"] == pytest.approx(first["miou"])
     assert again["iou"] == first["iou"]
-    assert again.get("miou13") == first.get("miou13")
+    assert again.figure("miou13") == first.figure("miou13")
     saved = json.loads((tmp_path / "run" / "model" / "config.json").read_text())
     assert saved["geometry"] == {"size": None, "window": [32, 48]}
     whole = evaluate(tmp_path / "run", [trees / "cityscapes"], split="train")

@@ -18,8 +18,9 @@ from endotransfer.cli.main import app
 from endotransfer.data.folders.classes import Classes
 from endotransfer.engine.evaluate import evaluate_samples
 from endotransfer.engine.run import train
-from endotransfer.metrics.pranet import PraNetScores
-from endotransfer.report.tables import PRANET, print_results
+from endotransfer.metrics.pranet import NAMES, PraNetScores
+from endotransfer.report.tables import print_results
+from endotransfer.results import Results
 
 CPU = torch.device("cpu")
 
@@ -84,8 +85,8 @@ def test_an_experiment_and_evaluate_give_the_same_section(
 
 
 def test_its_figures_are_printed_apart_and_fit_the_terminal() -> None:
-    figures = dict.fromkeys(PRANET, 12.345) | {"images": 7, "max_dice": None}
-    results = {"method": "source_only", "preset": "default", "seed": 0, "miou": 50.0, "pranet": figures}
+    figures = dict.fromkeys(NAMES, 12.345) | {"images": 7, "max_dice": None}
+    results = Results.model_validate({"method": "source_only", "seed": 0, "miou": 50.0, "pranet": figures})
     text = io.StringIO()
     print_results([results], Console(file=text, width=80))
     below = text.getvalue().partition("PraNet protocol, source_only, 7 images with a lesion")[2]

@@ -20,6 +20,7 @@ from endotransfer.export import network
 from endotransfer.export.bundle import write_bundle
 from endotransfer.export.check import phantoms
 from endotransfer.predict.onnx_predictor import OnnxPredictor
+from endotransfer.predict.overlay import overlay
 from tests.model_folders import WORLDS, write_model
 
 ROOT = Path(__file__).parents[2]
@@ -71,6 +72,13 @@ def test_marks_are_those_of_predictions(bundles: Bundles) -> None:
     (marks,), one = predictor.mark_batch([image]), predictor.predict(image)
     np.testing.assert_array_equal(marks.mask, one.mask)
     np.testing.assert_array_equal(marks.certainty, one.certainty)
+
+
+def test_its_predictions_draw_themselves(bundles: Bundles) -> None:
+    image = next(phantoms([(40, 50)]))
+    one = endotransfer.load(bundles["tagged"][1]).predict(image)
+    np.testing.assert_array_equal(one.overlay(), overlay(image, one.mask))
+    assert list(one.areas) == ["normal", "lesion"] and sum(one.areas.values()) == 2000
 
 
 def test_the_bundle_is_complete_and_also_runs_with_torch(bundles: Bundles) -> None:

@@ -27,7 +27,7 @@ def test_predict_from_the_command_line(model: Path, images: Path, tmp_path: Path
 
 def test_options_that_mean_nothing_are_refused(model: Path, images: Path, tmp_path: Path) -> None:
     done = run("predict", model, images, "--out", tmp_path / "out", "--device", "tpu")
-    assert isinstance(done.exception, ConfigError) and "--device is cpu or cuda" in str(done.exception)
+    assert isinstance(done.exception, ConfigError) and "the device is cpu or cuda" in str(done.exception)
     assert run("predict", model, images, "--out", tmp_path / "out", "--masks", "jpg").exit_code == 2
     done = run("export", model, "--out", tmp_path / "b", "--size", 64, 64, "--dynamic")
     assert isinstance(done.exception, ConfigError) and "contradict" in str(done.exception)

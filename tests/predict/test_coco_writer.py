@@ -1,30 +1,34 @@
 """COCO json: whatever mask goes in, the importer's reading of the file gives it back."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+from pycocotools import mask as pycocotools_mask
 
 from endotransfer.data.importers.outlines import outline_mask, unpack_runs
-from endotransfer.predict.coco_writer import CocoWriter, pack_runs
+from endotransfer.predict.coco_writer import CocoWriter, Form, pack_runs
 from endotransfer.predict.prediction import Marks
 from endotransfer.predict.regions import find_lesions
 
 MASKS = arrays(np.uint8, st.tuples(st.integers(1, 12), st.integers(1, 12)), elements=st.sampled_from([0, 0, 1, 1, 2]))
 
 
-def written(mask, form):
+def written(mask: NDArray[np.uint8], form: Form) -> dict[str, Any]:
     file = CocoWriter(["normal", "polyp", "ulcer"], form)
     file.add("x.png", Marks(mask, np.full(mask.shape, 0.75, np.float32), None))
-    return json.loads(json.dumps(file.content()))
+    content: dict[str, Any] = json.loads(json.dumps(file.content()))
+    return content
 
 
 @pytest.mark.parametrize("form", ["rle", "polygons"])
 @given(mask=MASKS)
-def test_the_mask_can_be_had_back_exactly(form, mask) -> None:
+def test_the_mask_can_be_had_back_exactly(form: Form, mask: NDArray[np.uint8]) -> None:
     content, back = written(mask, form), np.zeros_like(mask)
     for annotation in content["annotations"]:
         region = outline_mask(annotation["segmentation"], mask.shape)
@@ -35,8 +39,21 @@ def test_the_mask_can_be_had_back_exactly(form, mask) -> None:
 
 
 @given(st.lists(st.integers(0, 10**7), min_size=1).map(np.array))
-def test_packed_runs_are_read_back(runs) -> None:
+def test_packed_runs_are_read_back(runs: NDArray[np.int64]) -> None:
     assert unpack_runs(pack_runs(runs)) == runs.tolist()
+
+
+@given(mask=MASKS)
+def test_run_lengths_are_those_of_pycocotools(mask: NDArray[np.uint8]) -> None:
+    """An independent implementation writes the same text and reads ours."""
+    lesions = find_lesions(mask, np.ones(mask.shape, np.float32), smallest=1)
+    for annotation, lesion in zip(written(mask, "rle")["annotations"], lesions, strict=True):
+        region = np.zeros(mask.shape, np.uint8, order="F")
+        height, width = lesion.region.shape
+        region[lesion.top : lesion.top + height, lesion.left : lesion.left + width] = lesion.region
+        assert annotation["segmentation"]["counts"] == pycocotools_mask.encode(region)["counts"].decode()
+        np.testing.assert_array_equal(pycocotools_mask.decode(annotation["segmentation"]), region)
+        assert list(pycocotools_mask.toBbox(annotation["segmentation"])) == annotation["bbox"]
 
 
 def test_a_square_is_four_corners_and_a_ring_is_run_lengths() -> None:

@@ -6,19 +6,21 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from endotransfer.report.tables import HEADS, as_markdown, print_results, row_of
+from endotransfer.report.tables import as_markdown, heads, print_results, row_of
+from endotransfer.results import Results
 
 SYSTEMS = (("source_only", "default"), ("semantic_transfer", "paper"), ("semantic_transfer", "robust"))
 
 
-def result(method: str, preset: str = "default", **more: Any) -> dict[str, Any]:
-    return {
+def result(method: str, preset: str = "default", **more: Any) -> Results:
+    raw = {
         "method": method, "preset": preset, "seed": 3, "images": 240, "iou_normal": 97.123, "iou_lesion": 43.5,
         "miou": 70.31, "dice_lesion": 60.5, "intervals": {"miou": [65.24, 75.5]}, "tags": {"auroc": 99.95},
-    } | more  # fmt: skip
+    }  # fmt: skip
+    return Results.model_validate(raw | more)
 
 
-def printed(results: list[dict[str, Any]], width: int) -> str:
+def printed(results: list[Results], width: int) -> str:
     text = io.StringIO()
     print_results(results, Console(file=text, width=width), title="Figures")
     return text.getvalue()
@@ -29,7 +31,7 @@ def test_every_figure_is_there_in_one_line_a_system(width: int) -> None:
     lines = printed([result(*system) for system in SYSTEMS], width).splitlines()
     assert max(map(len, lines)) <= width
     assert lines[1].split("  ")[0].strip() == "system"
-    assert all(head in lines[1] for head in HEADS)
+    assert all(head in lines[1] for head in heads())
     robust = next(line for line in lines if "semantic_transfer (robust)" in line)
     assert robust.split()[2:] == ["3", "240", "97.12", "43.50", "70.31", "65.2-75.5", "60.50", "99.95"]
 
@@ -42,13 +44,13 @@ def test_a_narrow_terminal_breaks_names_but_cuts_no_figure() -> None:
 
 def test_what_does_not_exist_is_a_dash() -> None:
     empty = {"method": "source_only", "preset": "default", "seed": 0, "miou": None, "tags": None, "intervals": None}
-    assert row_of(empty) == ["source_only", "0", *["-"] * 7]
+    assert row_of(Results.model_validate(empty)) == ["source_only", "0", *["-"] * 7]
 
 
 def test_markdown_has_the_same_rows() -> None:
     results = [result(*system) for system in SYSTEMS]
     head, rule, *rows = as_markdown(results).splitlines()[: 2 + len(SYSTEMS)]
-    assert head.strip("| ").split(" | ") == list(HEADS)
+    assert head.strip("| ").split(" | ") == heads()
     assert rule.count("|") == head.count("|")
     assert [row.strip("| ").split(" | ") for row in rows] == [row_of(one) for one in results]
 

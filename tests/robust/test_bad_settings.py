@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from endotransfer.cli import demo_run as demo
+from endotransfer.cli import demo
 from endotransfer.config import Experiment, ModelConfig
 from endotransfer.data.phantom import draw_once as once
 from endotransfer.engine.model_folder import load_model, save_model

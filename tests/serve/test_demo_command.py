@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from endotransfer.cli.demo_run import demo_experiment, viewer_command
+from endotransfer.cli.demo import demo_experiment, viewer_command
 from endotransfer.cli.main import app
 
 

@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
+from endotransfer import api
+from endotransfer.cli.options import Flips, Imports, NewFolder
+from endotransfer.disclaimer import DISCLAIMER
+
 ModelArgument = Annotated[Path, typer.Argument(help="A run folder, a model folder, or an exported bundle.")]
-NewFolder = Annotated[Path, typer.Option("--out", help="Folder to write; it must be new or empty.")]
-DISCLAIMER = "Research use only, not a medical device."
 
 
 class MaskForm(StrEnum):
@@ -24,11 +26,6 @@ class BitForm(StrEnum):
     half = "bf16"
 
 
-def add_commands(app: typer.Typer) -> None:
-    for command in (predict, export):
-        app.command()(command)
-
-
 def predict(
     run: ModelArgument,
     inputs: Annotated[list[Path], typer.Argument(help="Images, videos, folders of them, or patterns in quotes.")],
@@ -39,20 +36,14 @@ def predict(
     ] = None,
     overlays: Annotated[bool, typer.Option(help="Write the images with their masks drawn on them.")] = True,
     batch: Annotated[int | None, typer.Option(min=1, max=1024, help="Images at a time.")] = None,
-    flips: Annotated[
-        bool, typer.Option("--flips", help="Average over four mirror images; four times the work.")
-    ] = False,
+    flips: Flips = False,
     precision: Annotated[BitForm, typer.Option(help="Of the network; auto is bf16 on a GPU.")] = BitForm.auto,
     device: Annotated[str | None, typer.Option(help="cpu or cuda; a GPU if there is one.")] = None,
+    imports: Imports = None,
 ) -> None:
     """Write masks, overlays and figures for every image, and an annotated copy of every video."""
-    from endotransfer.errors import ConfigError
-    from endotransfer.predict.predict_files import predict_files
-
-    if device not in (None, "cpu", "cuda"):
-        raise ConfigError(f"--device is cpu or cuda, not '{device}'.")
     print(DISCLAIMER)
-    predict_files(
+    api.predict_files(
         run, inputs, out, masks=masks.value if masks else None, overlays=overlays, batch=batch, flips=flips,
         precision=precision.value, device=device,
     )  # fmt: skip
@@ -68,15 +59,15 @@ def export(
         bool, typer.Option("--dynamic", help="Take images of any size; so it is without --size.")
     ] = False,
     images: Annotated[
-        Path | None, typer.Option(help="Also hold the graph against torch on the images of this folder.")
+        Path | None, typer.Option(help="Also compare the graph with torch on the images of this folder.")
     ] = None,
+    imports: Imports = None,
 ) -> None:
     """Write a bundle that runs with ONNX Runtime alone: graph, weights, labels, model card."""
     from endotransfer.errors import ConfigError
-    from endotransfer.export.bundle import write_bundle
 
     if size is not None and dynamic:
         raise ConfigError("--size and --dynamic contradict each other; give one of them.")
     print(DISCLAIMER)
-    check = write_bundle(run, out, size=size, images=images)
+    check = api.export_model(run, out, size=size, images=images)
     print(f"written: {out}; {check.sentence()}")

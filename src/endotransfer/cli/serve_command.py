@@ -5,9 +5,7 @@ from typing import Annotated
 
 import typer
 
-
-def add_serve(app: typer.Typer) -> None:
-    app.command()(serve)
+from endotransfer.cli.options import Imports
 
 
 def serve(
@@ -19,6 +17,7 @@ def serve(
         str | None, typer.Option(envvar="ENDOTRANSFER_TOKEN", help="What visitors must know; 16 characters or more.")
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a page.")] = False,
+    imports: Imports = None,
 ) -> None:
     """Look at predictions in the browser, compare two models, accept or correct masks."""
     from endotransfer.serve.start import serve as run

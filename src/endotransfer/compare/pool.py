@@ -13,10 +13,10 @@ from types import FrameType
 from typing import Any
 
 from endotransfer.compare.run_cell import Outcome, Task, run_cell
-from endotransfer.data.pipeline.decode_cache import keep_decoded
+from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.errors import DataError
 
-_state: dict[str, Any] = {"busy": False, "stopping": None}  # of a process of the pool
+_state: dict[str, Any] = {"busy": False, "stopping": None, "decode_cache": None}  # of a process of the pool
 
 
 def run_side_by_side(tasks: Sequence[Task], jobs: int, threads: int) -> Iterator[tuple[int, Outcome]]:
@@ -70,7 +70,7 @@ def _begin(threads: int, stopping: Any) -> None:
 
     torch.set_num_threads(threads)
     _state["stopping"] = stopping
-    keep_decoded().__enter__()  # until this process ends
+    _state["decode_cache"] = DecodeCache()
     os.setsid()  # Ctrl-C reaches the parent alone, which passes it on once
     signal.signal(signal.SIGTERM, _leave)  # while a cell trains, training has its own way of leaving
     threading.Thread(target=_die_with_parent, daemon=True).start()
@@ -81,7 +81,7 @@ def _train(task: Task) -> Outcome:
         return Outcome(0.0)
     _state["busy"] = True
     try:
-        return run_cell(task)
+        return run_cell(task, _state["decode_cache"])
     except KeyboardInterrupt:
         return Outcome(0.0)
     finally:

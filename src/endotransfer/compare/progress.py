@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from endotransfer.compare.cells import Cell
 from endotransfer.compare.run_cell import Outcome
+from endotransfer.metrics.figure import figures, leading_first
 
 
 def seconds_left(waiting: Iterable[str], known: Sequence[tuple[str, float]], jobs: int) -> float | None:
@@ -45,11 +46,10 @@ class CellProgress:
 
 
 def _figures(outcome: Outcome) -> str:
-    results = outcome.results or {}
-    shown = {"mIoU": results.get("miou"), "IoU d": results.get("iou_lesion")}
-    return (
-        ", ".join(f"{name} {value:.2f}" for name, value in shown.items() if value is not None) or "no masks to measure"
-    )
+    shown = leading_first(figure for figure in figures(shown=("main",)) if not figure.by_class)
+    values = {figure.label: outcome.results and outcome.results.figure(figure.name) for figure in shown}
+    known = [f"{label} {value:.2f}" for label, value in values.items() if value is not None]
+    return ", ".join(known) or "no masks to measure"
 
 
 @contextmanager

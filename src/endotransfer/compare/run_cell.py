@@ -5,16 +5,17 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from rich.console import Console
 
 from endotransfer.config import Experiment
+from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.engine.resuming import check_same_experiment
 from endotransfer.engine.run import train
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import CheckpointError, ConfigError, EndotransferError
+from endotransfer.results import Results
 
 WIDTH = 120  # columns of a log
 
@@ -33,7 +34,7 @@ class Outcome:
     """`results` of a finished cell, or why there are none; neither: it was asked to stop."""
 
     seconds: float
-    results: dict[str, Any] | None = None
+    results: Results | None = None
     error: str | None = None
 
     @property
@@ -41,8 +42,11 @@ class Outcome:
         return self.results is None and self.error is None
 
 
-def run_cell(task: Task) -> Outcome:
-    """Train and measure; what the run has to say goes to its log.  A user's error is an outcome and no exception."""
+def run_cell(task: Task, decode_cache: DecodeCache | None = None) -> Outcome:
+    """Train and measure; what the run has to say goes to its log.  A user's error is an outcome and no exception.
+
+    `decode_cache`: decoded images shared by the cells of this process.
+    """
     began = time.perf_counter()
     task.log.parent.mkdir(parents=True, exist_ok=True)
     with task.log.open("a", encoding="utf-8") as log:
@@ -50,7 +54,9 @@ def run_cell(task: Task) -> Outcome:
         try:
             resume = can_go_on(RunFolder(task.run), task.experiment, console)
             # `force` replaces only what a benchmark left in its own folder and cannot be gone on with.
-            results = train(task.experiment, task.run, resume=resume, force=not resume, console=console)
+            results = train(
+                task.experiment, task.run, resume=resume, force=not resume, console=console, decode_cache=decode_cache
+            )
             if results is not None:
                 _keep_what_is_looked_at(RunFolder(task.run))
         except EndotransferError as error:

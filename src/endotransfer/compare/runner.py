@@ -15,7 +15,7 @@ from endotransfer.compare.results_store import FILE, ResultsStore
 from endotransfer.compare.run_cell import Outcome, Task, run_cell
 from endotransfer.compare.suite import Suite
 from endotransfer.data.phantom.draw_once import draw_once, unfinished_phantom
-from endotransfer.data.pipeline.decode_cache import keep_decoded
+from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.engine.experiment_data import load_data
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.methods import method_config
@@ -98,7 +98,8 @@ def _train_all(
             if outcome.error is not None:
                 book.fail(one, outcome.error)
             elif one is cell:
-                book.record(one, outcome.results or {}, outcome.seconds)
+                assert outcome.results is not None
+                book.record(one, outcome.results.to_dict(), outcome.seconds)
             else:
                 book.share(one)
         write()
@@ -108,13 +109,13 @@ def _train_all(
 
 
 def _one_by_one(tasks: Sequence[Task], cells: Sequence[Cell], progress: CellProgress) -> Iterator[tuple[int, Outcome]]:
-    with keep_decoded():
-        for index, (task, cell) in enumerate(zip(tasks, cells, strict=True)):
-            progress.begin(cell)
-            outcome = run_cell(task)
-            yield index, outcome
-            if outcome.stopped:
-                return
+    decode_cache = DecodeCache()
+    for index, (task, cell) in enumerate(zip(tasks, cells, strict=True)):
+        progress.begin(cell)
+        outcome = run_cell(task, decode_cache)
+        yield index, outcome
+        if outcome.stopped:
+            return
 
 
 def _task(book: ResultsStore, cell: Cell, cores: int, jobs: int) -> Task:

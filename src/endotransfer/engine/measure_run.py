@@ -2,7 +2,7 @@
 
 import datetime
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from endotransfer.errors import CheckpointError, ConfigError, DataError
 from endotransfer.inference import geometry_of
 from endotransfer.io import write_atomically
 from endotransfer.methods import Method
+from endotransfer.results import Results
 
 
 def evaluate(
@@ -30,7 +31,7 @@ def evaluate(
     device: str | None = None,
     pranet: bool = False,
     flips: bool = False,
-) -> dict[str, Any]:
+) -> Results:
     """Measure the model of `run` on the images of `folders`: their split `test` where they have one, unless asked.
 
     `pranet` adds the figures of the PraNet protocol under that key; `flips` averages over four mirror images, and the
@@ -54,10 +55,10 @@ def evaluate(
     scores, evidence = evaluate_samples(
         model, domain.samples, domain.classes, model.geometry, where, lesions=lesions, pranet=pranet, flips=flips
     )
-    results = head_of(model.info.method.model_dump(), model.info.seed, theirs) | scores.summary().to_dict() | evidence
-    results |= {"flips": True} if flips else {}
+    found = head_of(model.info.method.model_dump(), model.info.seed, theirs) | scores.summary().to_dict() | evidence
+    results = Results.model_validate(found | ({"flips": True} if flips else {}))
     if out is not None:
-        write_atomically(out, json.dumps(results, indent=2), ConfigError)
+        results.write(out, ConfigError)
     return results
 
 
@@ -67,13 +68,13 @@ def finish(
     experiment_data: ExperimentData,
     method: Method,
     device: torch.device,
-    cost: dict[str, Any],
+    cost: Mapping[str, object],
     *,
     writes: bool = True,
-) -> dict[str, Any]:
+) -> Results | None:
     """Measure the last weights (the checkpoint that counts), then write scores, model and results.
 
-    All processes measure, each a part of the test images; the one that `writes` writes.
+    All processes measure, each a part of the test images; the one that `writes` writes, the others return None.
     """
     method.eval()
     predictor, student = method.predictor(), method.segmenter
@@ -89,18 +90,14 @@ def finish(
         predict, experiment_data.test, experiment_data.test_classes, geometry_of(experiment), device,
         batch=experiment.evaluation.batch, dtype=next(predictor.parameters()).dtype,
         student=predict_as_student if predictor is not student else None,
-        lesions=experiment_data.tags or experiment_data.classes.binary, pranet=experiment.evaluation.pranet, shared=True,
+        lesions=experiment_data.tags or experiment_data.classes.binary, pranet=experiment.evaluation.pranet,
+        shared=True,
     )  # fmt: skip
     if not writes:
-        return {}
-    results = head_of(experiment.method, experiment.seed, experiment_data.classes.names)
-    results |= {
-        "name": experiment.name,
-        **scores.summary(experiment.evaluation.resamples).to_dict(),
-        **evidence,
-        "cost": cost,
-    }
-    results |= method.findings()
+        return None
+    head = head_of(experiment.method, experiment.seed, experiment_data.classes.names) | {"name": experiment.name}
+    figures = scores.summary(experiment.evaluation.resamples).to_dict()
+    results = Results.model_validate(head | figures | evidence | {"cost": cost} | method.findings())
     counts = {
         "source with mask": len(experiment_data.masked),
         "source with tag only": len(experiment_data.tagged),
@@ -112,11 +109,11 @@ def finish(
         geometry_of(experiment),
     )  # fmt: skip
     write_atomically(run.path / "scores.json", json.dumps(scores.rows()), CheckpointError)
-    write_atomically(run.results, json.dumps(results, indent=2), CheckpointError)
+    results.write(run.results)
     return results
 
 
-def head_of(settings: dict[str, Any], seed: int, classes: Sequence[str]) -> dict[str, Any]:
+def head_of(settings: Mapping[str, object], seed: int, classes: Sequence[str]) -> dict[str, object]:
     """What a row of a table is about."""
     variant = {"variant": settings["variant"]} if settings.get("variant") else {}
     return {

@@ -1,11 +1,14 @@
 """The card beside a trained model: what it is for, what it was trained on, how good it was, where it fails."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from endotransfer import __version__
+from endotransfer.metrics import FIGURES
+from endotransfer.results import Results
 
 
-def model_card(info: dict[str, Any], results: dict[str, Any], data: dict[str, Any]) -> str:
+def model_card(info: dict[str, Any], results: Results, data: Mapping[str, int]) -> str:
     """Markdown.  `data`: counts by role; `results`: the figures of results.json."""
     method = info["method"]
     counts = "\n".join(f"| {role} | {count} |" for role, count in data.items())
@@ -37,27 +40,25 @@ endotransfer {__version__}, backbone {info["model"]["backbone"]}; `config.yaml` 
 """
 
 
-def _figures(results: dict[str, Any]) -> str:
-    if results.get("miou") is None:
+def _figures(results: Results) -> str:
+    if results.figure("miou") is None:
         return "No image with a mask was there to measure on; see `tag_evidence` in results.json."
-    low, high = results["intervals"]["miou"] or (None, None)
-    lines = [f"On {results['images']} test images, seed {results['seed']}, {results['date']}:", ""]
-    lines += [
-        "| figure | per cent |",
-        "|---|---|",
-        f"| mIoU | {results['miou']:.2f} (95 % {_span(low, high)}) |",
-    ]
-    lines += [
-        f"| IoU {name} | {'n/a' if value is None else f'{value:.2f}'} |" for name, value in results["iou"].items()
-    ]
-    return "\n".join(lines)
+    mean = FIGURES.get("miou")
+    figures = {mean.label: f"{results.figure(mean.name):.2f} (95 % {_span(results.interval(mean.name))})"}
+    figures |= {f"IoU {name}": _number(results.figure(f"iou.{name}")) for name in results.classes}
+    lines = [f"On {results.images} test images, seed {results.seed}, {results.date}:", "", "| figure | per cent |"]
+    return "\n".join([*lines, "|---|---|", *(f"| {name} | {shown} |" for name, shown in figures.items())])
 
 
-def _remarks(results: dict[str, Any]) -> str:
+def _remarks(results: Results) -> str:
     """What training found that whoever uses the model should know."""
-    lines = [f"- {remark[:1].upper()}{remark[1:]}" for remark in results.get("remarks", [])]
+    lines = [f"- {remark[:1].upper()}{remark[1:]}" for remark in results.remarks]
     return "\n".join(["## Remarks", *lines, "", ""]) if lines else ""
 
 
-def _span(low: float | None, high: float | None) -> str:
-    return "n/a" if low is None or high is None else f"{low:.2f} to {high:.2f}"
+def _span(ends: tuple[float, float] | None) -> str:
+    return "n/a" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
+
+
+def _number(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.2f}"

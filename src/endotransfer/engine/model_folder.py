@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from pydantic import ValidationError
@@ -25,6 +25,7 @@ from endotransfer.io import write_atomically
 from endotransfer.models import segmenters  # noqa: F401  (registers the kinds of network)
 from endotransfer.models.network_spec import NETWORKS, package_of, rebuild, saved_network, spec_of
 from endotransfer.registry import origin_of
+from endotransfer.results import Results
 
 if TYPE_CHECKING:
     from endotransfer.methods import Method  # a model is loaded without any method
@@ -49,7 +50,7 @@ class TrainedModel:
 
 def save_model(
     folder: Path, method: "Method", classes: Classes, shape: tuple[int, int], settings: Mapping[str, object],
-    results: dict[str, Any], data: dict[str, Any], geometry: InferenceGeometry | None = None,
+    results: Results, data: dict[str, int], geometry: InferenceGeometry | None = None,
 ) -> None:  # fmt: skip
     """Write the method's predictor.  `settings`: the experiment's `method` section, resolved."""
     predictor = method.predictor()
@@ -65,7 +66,7 @@ def save_model(
         shape=shape,
         tags=method.task.tags,
         domain=method.predict_as,
-        seed=results["seed"],
+        seed=results.seed,
         geometry=geometry or InferenceGeometry(shape),
         network=network,
         method=MethodRecord.model_validate(settings),
@@ -125,6 +126,7 @@ def _read_weights(path: Path, digest: str) -> dict[str, torch.Tensor]:
     try:
         if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
             raise CheckpointError(f"{path} is damaged (its checksum differs); copy the model again.")
-        return load_file(path)
+        weights: dict[str, torch.Tensor] = load_file(path)
+        return weights
     except (OSError, SafetensorError) as reason:
         raise CheckpointError(f"cannot read {path}: {reason}; copy the model again.") from None

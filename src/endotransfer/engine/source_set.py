@@ -7,7 +7,7 @@ import torch
 
 from endotransfer.batch import SourceBatch
 from endotransfer.data.pipeline.decoded_images import DecodedImages
-from endotransfer.data.pipeline.streams import to_device
+from endotransfer.data.pipeline.to_device import to_device
 
 
 @dataclass

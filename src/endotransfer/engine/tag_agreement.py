@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -35,16 +34,16 @@ class TagAgreement:
         if student is not None:
             self.teacher_student.append(confusion((mask != 0).cpu().long(), (student != 0).cpu().long(), 2).tolist())
 
-    def merge(self, other: Mapping[str, list[Any]]) -> None:
+    def merge(self, other: Mapping[str, list[object]]) -> None:
         """Add the lists of another process, as `vars` gives them."""
         for one in fields(self):
             getattr(self, one.name).extend(other[one.name])
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, object]:
         if not self.tags:
             return {}
         pairs = np.array(self.teacher_student) if self.teacher_student else None
         figures = tag_evidence(self.lesion_pixels, self.pixels, self.tags, self.peaks, pairs)
         if self.tag_probabilities:
             figures["tag_evidence"]["auroc_tag_head"] = percent(auroc(self.tag_probabilities, self.tags))
-        return figures
+        return {**figures}

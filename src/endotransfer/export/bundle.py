@@ -4,7 +4,6 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -84,7 +83,7 @@ def _write_config(
     """config.json of the model, and what is to be known of the graph beside it."""
     from endotransfer.export.graph import RESIZE
 
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "file": GRAPH,
         "sha256": hashlib.sha256(content).hexdigest(),
         "size": list(size) if size else None,

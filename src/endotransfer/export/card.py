@@ -3,7 +3,6 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.engine.model_folder import TrainedModel
@@ -25,7 +24,7 @@ def bundle_card(run: Path, model_folder: Path, model: TrainedModel, size: tuple[
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _fingerprint(run: Path, model: TrainedModel, results: dict[str, Any]) -> str:
+def _fingerprint(run: Path, model: TrainedModel, results: dict[str, object]) -> str:
     lines = [
         "## Data fingerprint",
         f"- images with their roles: `{_digest_of_data(run) or 'unknown (exported without its run)'}`",
@@ -45,7 +44,7 @@ def _digest_of_data(run: Path) -> str | None:
     return f"config.yaml {hashlib.sha256(config.read_bytes()).hexdigest()[:32]}" if config.is_file() else None
 
 
-def _figures(results: dict[str, Any]) -> str:
+def _figures(results: dict[str, object]) -> str:
     if results.get("miou") is None:
         return ""
     intervals = _of(results, "intervals")
@@ -65,9 +64,10 @@ def _figures(results: dict[str, Any]) -> str:
     return "\n".join([*head, *table])
 
 
-def _span(span: Any) -> str:
-    both = isinstance(span, list) and len(span) == 2 and None not in span
-    return f"{span[0]:.2f} to {span[1]:.2f}" if both else "n/a"
+def _span(span: object) -> str:
+    if not isinstance(span, list) or len(span) != 2 or None in span:
+        return "n/a"
+    return f"{span[0]:.2f} to {span[1]:.2f}"
 
 
 def _graph(model: TrainedModel, size: tuple[int, int] | None, check: Check) -> str:
@@ -81,12 +81,12 @@ def _graph(model: TrainedModel, size: tuple[int, int] | None, check: Check) -> s
 **{DISCLAIMER}**"""
 
 
-def _of(values: dict[str, Any], key: str) -> dict[str, Any]:
+def _of(values: dict[str, object], key: str) -> dict[str, object]:
     found = values.get(key)
     return found if isinstance(found, dict) else {}
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, object]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -4,13 +4,16 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from endotransfer.engine.model_folder import TrainedModel
 from endotransfer.errors import ConfigError
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 OPSET = 18  # the first with a Resize that averages where it shrinks
 INPUT, LOGITS, TAG_LOGITS = "network_input", "logits", "tag_logits"
@@ -28,8 +31,8 @@ class Plain(nn.Module):
         return (output.logits, output.tag_logits) if self.tags else (output.logits,)
 
 
-def export_network(model: TrainedModel, shape: tuple[int, int]) -> Any:
-    """The `onnx.ModelProto` of the network for images of `shape` = (H, W), any number of them at a time."""
+def export_network(model: TrainedModel, shape: tuple[int, int]) -> "ModelProto":
+    """The network as ONNX for images of `shape` = (H, W), any number of them at a time."""
     plain = Plain(model).eval()
     names = [LOGITS, TAG_LOGITS] if plain.tags else [LOGITS]
     example = torch.zeros(2, 3, *shape)

@@ -38,4 +38,5 @@ class AdaBN(Method):
         return {"layers": reestimate(self.segmenter, self._as_target, images, "target")}
 
     def _as_target(self, images: Tensor) -> SegOutput:
-        return self.segmenter(images, domain="target")
+        output: SegOutput = self.segmenter(images, domain="target")
+        return output

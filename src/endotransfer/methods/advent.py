@@ -10,9 +10,9 @@ from typing import ClassVar, Literal
 
 from torch import Tensor
 
-from endotransfer.config import Strict
+from endotransfer.config import RawConfig, Strict
 from endotransfer.losses.entropy import mean_entropy, self_information
-from endotransfer.methods.base import Memo, Settings
+from endotransfer.methods.base import Memo
 from endotransfer.methods.lta import Levels, Lta, LtaConfig
 
 
@@ -25,7 +25,7 @@ class AdventConfig(LtaConfig):
 class Advent(Lta):
     name = "advent"
     summary = "ADVENT: critics on self-information maps, or (minent) the target's entropy itself"
-    presets: ClassVar[dict[str, Settings]] = {"adversarial": {}, "minent": {"objective": "entropy"}}
+    presets: ClassVar[dict[str, RawConfig]] = {"adversarial": {}, "minent": {"objective": "entropy"}}
     Config: ClassVar[type[Strict]] = AdventConfig
     config: AdventConfig
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceSet
-from endotransfer.config import Strict
+from endotransfer.config import RawConfig, Strict
 from endotransfer.methods.task import Needs, Progress, Stage, TaskInfo
 from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
 from endotransfer.pseudo_labels.target_set import TargetSet
@@ -19,7 +19,6 @@ from endotransfer.registry import Registry
 
 METHODS: Registry[type["Method"]] = Registry("method", "endotransfer.methods")
 DomainName = Literal["source", "target"]
-Settings = dict[str, object]  # field of a method -> value
 Memo = dict[str, Any]  # one step's outputs, so that a later phase needs no second forward
 
 
@@ -28,8 +27,8 @@ class Method(nn.Module):
 
     name: ClassVar[str]
     summary: ClassVar[str]  # one line for `endotransfer methods`
-    presets: ClassVar[dict[str, Settings]] = {"default": {}}  # first: what you get without asking
-    variants: ClassVar[dict[str, Settings]] = {}  # rows of an ablation: values laid over a preset's
+    presets: ClassVar[dict[str, RawConfig]] = {"default": {}}  # first: what you get without asking
+    variants: ClassVar[dict[str, RawConfig]] = {}  # rows of an ablation: values laid over a preset's
     needs: ClassVar[Needs] = Needs()
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",)}  # phase -> the networks it trains
     predict_as: ClassVar[DomainName] = "target"  # whose statistics prediction uses, where normalisation keeps two sets

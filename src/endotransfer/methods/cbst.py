@@ -16,10 +16,10 @@ from pydantic import Field
 from torch import Tensor
 
 from endotransfer.batch import Batch, SegOutput, TargetBatch
-from endotransfer.config import Strict
+from endotransfer.config import RawConfig, Strict
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.supervised_terms import pixel_tag_term, source_terms, target_tag_term
-from endotransfer.methods.base import Memo, Method, Settings
+from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.task import Stage
 from endotransfer.pseudo_labels.label_target_set import label_target_set
 from endotransfer.pseudo_labels.portion import portion
@@ -46,7 +46,7 @@ class CBSTConfig(Strict):
 class CBST(Method):
     name = "cbst"
     summary = "class-balanced self-training: rounds of pseudo-labels, the same portion of each class"
-    presets: ClassVar[dict[str, Settings]] = {
+    presets: ClassVar[dict[str, RawConfig]] = {
         "default": {},
         "tags": {"tag_rule": "fill_normal", "tag_weight": 0.5},
     }

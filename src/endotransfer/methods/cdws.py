@@ -10,7 +10,7 @@ adds the pixel loss on source masks, which the systems beside it have too.
 Left out: optimiser and schedule (the experiment's).
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from pydantic import Field
@@ -18,12 +18,12 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from endotransfer.batch import LESION, Batch, SegOutput, SourceBatch, SourceSet
-from endotransfer.config import Strict
+from endotransfer.config import RawConfig, Strict
 from endotransfer.errors import ConfigError
 from endotransfer.losses.cross_entropy import classification, segmentation
 from endotransfer.losses.supervised_terms import target_tag_term
 from endotransfer.losses.weak_lesion import area_loss, lesion_fractions, log_generalised_mean, mil_loss
-from endotransfer.methods.base import Memo, Method, Settings
+from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.task import Needs, TaskInfo
 from endotransfer.models.segmenters.cdws_segmenter import build_cdws_segmenter
 from endotransfer.pseudo_labels.target_set import TargetSet
@@ -38,13 +38,13 @@ class CdwsConfig(Strict):
 class Cdws(Method):
     name = "cdws"
     summary = "CDWS: lesion maps at three depths, learnt from image tags and lesion size alone"
-    presets: ClassVar[dict[str, Settings]] = {"default": {}, "masks": {"masks": 1.0}}
+    presets: ClassVar[dict[str, RawConfig]] = {"default": {}, "masks": {"masks": 1.0}}
     needs = Needs(tags=True)
     Config: ClassVar[type[Strict]] = CdwsConfig
     config: CdwsConfig
     mean_area: Tensor
 
-    def __init__(self, task: TaskInfo, config: Any) -> None:
+    def __init__(self, task: TaskInfo, config: CdwsConfig) -> None:
         super().__init__(task, config)
         self.register_buffer("mean_area", torch.zeros(()))
 

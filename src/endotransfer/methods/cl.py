@@ -14,7 +14,7 @@ lesion the regression is that of images with lesions, and S1 learns the tags of 
 Left out: class weights on the source, which no other row here has.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from pydantic import Field
@@ -31,7 +31,6 @@ from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.task import Needs, Stage
 from endotransfer.models.descriptor import FrozenDescriptor
-from endotransfer.models.segmenters.segmenter import Segmenter
 from endotransfer.pseudo_labels.target_set import TargetSet
 
 
@@ -56,9 +55,9 @@ class CL(Method):
     regression: DistributionRegression
 
     def networks(self) -> dict[str, nn.Module]:
-        networks: dict[str, Any] = super().networks()
+        segmenter = self.plain_segmenter()
+        networks: dict[str, nn.Module] = {"segmenter": segmenter}
         if self.config.distribution_weight:
-            segmenter: Segmenter = networks["segmenter"]
             networks["descriptor"] = FrozenDescriptor(segmenter)
             networks["regression"] = DistributionRegression(segmenter.backbone.channels, self.task.classes)
         return networks
@@ -119,4 +118,5 @@ class CL(Method):
 
     def expected(self, target: TargetBatch) -> Tensor:
         """The label distributions [B, K] that the regression and the tags give the target's images."""
-        return self.regression(self.descriptor(target.images), target.tags)
+        distributions: Tensor = self.regression(self.descriptor(target.images), target.tags)
+        return distributions

@@ -19,11 +19,11 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch
-from endotransfer.config import Strict
+from endotransfer.config import RawConfig, Strict
 from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.losses.cycle_consistency import cycle_loss, image_critic_loss, realism_loss
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
-from endotransfer.methods.base import Memo, Method, Settings
+from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.task import Stage
 from endotransfer.models.critics.cell_critics import ScoreCritic
 from endotransfer.models.critics.running_accuracy import RunningAccuracy
@@ -51,7 +51,7 @@ class CyCADAConfig(Strict):
 class CyCADA(Method):
     name = "cycada"
     summary = "CyCADA: source images translated into the target's look, then a critic on score maps"
-    presets: ClassVar[dict[str, Settings]] = {
+    presets: ClassVar[dict[str, RawConfig]] = {
         "default": {}, "translation": {"feature_share": 0.0}, "features": {"translation_share": 0.0},
     }  # fmt: skip
     phases: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -105,7 +105,8 @@ class CyCADA(Method):
         return bool(self.accuracy.value() > self.config.gate)
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
-        return getattr(self, f"_{phase}_terms")(batch, memo)
+        terms: dict[str, Tensor] = getattr(self, f"_{phase}_terms")(batch, memo)
+        return terms
 
     def _translators_terms(self, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         real, into = _images(batch), self.translators

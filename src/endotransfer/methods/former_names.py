@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from endotransfer.config import tell_renamed
+from endotransfer.config import RawConfig, tell_renamed
 from endotransfer.errors import ConfigError
 
-Settings = dict[str, object]
 # Fields of `{name: semantic_transfer, preset: robust}`, which is the method tag_transfer now: new name, new value.
 ROBUST_FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
     "believe": ("lesion_labeller", lambda value: {"judge": "auto", "evidence": "local"}.get(str(value), value)),
@@ -21,12 +20,12 @@ ROBUST_FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
 REMOVED = ("voting", "voting_iterations", "evidence_spread", "false_alarms")
 
 
-def with_present_names(settings: Settings) -> Settings:
+def with_present_names(settings: RawConfig) -> RawConfig:
     """`settings` of an experiment's `method` with every former name replaced; each one is told."""
     if (settings.get("name"), settings.get("preset")) != ("semantic_transfer", "robust"):
         return dict(settings)
     tell_renamed("method {name: semantic_transfer, preset: robust}", "{name: tag_transfer}")
-    present: Settings = {"name": "tag_transfer"}
+    present: RawConfig = {"name": "tag_transfer"}
     for old, value in settings.items():
         if old in ("name", "preset"):
             continue

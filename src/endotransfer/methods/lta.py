@@ -9,7 +9,7 @@ S1 learns from those of both domains, and `tags` lets those of the target superv
 the tag says normal, some are where it says lesion), for a fair comparison with methods that do.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from pydantic import Field
@@ -18,11 +18,11 @@ from torch.nn.functional import interpolate
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SegOutput
-from endotransfer.config import Strict
+from endotransfer.config import RawConfig, Strict
 from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.supervised_terms import pixel_tag_term, source_terms, target_tag_term
-from endotransfer.methods.base import Memo, Method, Settings
+from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.task import TaskInfo
 from endotransfer.models.critics.strided_critics import SoftmaxCritic
 from endotransfer.models.segmenters.two_level import TwoLevelSegmenter
@@ -44,7 +44,7 @@ class LtaConfig(Strict):
 class Lta(Method):
     name = "lta"
     summary = "LtA (AdaptSegNet): critics on the softmax maps of two levels"
-    presets: ClassVar[dict[str, Settings]] = {
+    presets: ClassVar[dict[str, RawConfig]] = {
         "multi": {},
         "single": {"two_levels": False},
         "tags": {"tag_weight": 0.5},
@@ -53,7 +53,7 @@ class Lta(Method):
     config: LtaConfig
     critics: nn.ModuleDict
 
-    def __init__(self, task: TaskInfo, config: Any) -> None:
+    def __init__(self, task: TaskInfo, config: LtaConfig) -> None:
         super().__init__(task, config)
         if hasattr(self, "critics"):  # a preset without critics has no phase for them
             self.phases = {"net": ("segmenter",), "critic": ("critics",)}  # type: ignore[misc]

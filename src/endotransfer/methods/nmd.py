@@ -13,7 +13,7 @@ class term.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import torch
 from pydantic import Field
@@ -55,17 +55,17 @@ class Nmd(Method):
     config: NmdConfig
     critics: nn.ModuleDict  # "all": a CellCritic; "classes": a list of them
 
-    def __init__(self, task: TaskInfo, config: Any) -> None:
+    def __init__(self, task: TaskInfo, config: NmdConfig) -> None:
         super().__init__(task, config)
         if hasattr(self, "critics"):
             self.phases = {"net": ("segmenter",), "critic": ("critics",)}  # type: ignore[misc]
 
     def networks(self) -> dict[str, nn.Module]:
-        networks = super().networks()
-        channels: Any = networks["segmenter"].feature_channels
+        segmenter = self.plain_segmenter()
+        networks: dict[str, nn.Module] = {"segmenter": segmenter}
 
         def critic() -> CellCritic:
-            return CellCritic(channels, dropout=self.task.model.dropout > 0)
+            return CellCritic(segmenter.feature_channels, dropout=self.task.model.dropout > 0)
 
         critics: dict[str, nn.Module] = {"all": critic()} if self.config.weight else {}
         if self.config.class_weight:

@@ -2,13 +2,13 @@
 
 from pydantic import ValidationError
 
-from endotransfer.config import ModelConfig, Strict, explain
+from endotransfer.config import ModelConfig, RawConfig, Strict, explain
 from endotransfer.errors import ConfigError
-from endotransfer.methods.base import METHODS, Method, Settings
+from endotransfer.methods.base import METHODS, Method
 from endotransfer.methods.former_names import with_present_names
 
 
-def method_config(settings: Settings) -> tuple[type[Method], str, Strict]:
+def method_config(settings: RawConfig) -> tuple[type[Method], str, Strict]:
     """`{name, preset, variant, field: value...}` of an experiment -> the class, the preset's name, its checked config.
 
     A variant is laid over the preset, and fields over both.
@@ -26,7 +26,7 @@ def method_config(settings: Settings) -> tuple[type[Method], str, Strict]:
         raise ConfigError(f"method {cls.name}: {'; '.join(explain(reason, cls.Config))}") from None
 
 
-def _named(kind: str, name: object, known: dict[str, Settings], cls: type[Method]) -> Settings:
+def _named(kind: str, name: object, known: dict[str, RawConfig], cls: type[Method]) -> RawConfig:
     if not isinstance(name, str) or name not in known:
         raise ConfigError(f"method {cls.name} has no {kind} '{name}'; it has {', '.join(known) or 'none'}.")
     return dict(known[name])

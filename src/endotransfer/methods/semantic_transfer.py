@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
-from endotransfer.config import Strict
+from endotransfer.config import RawConfig, Strict
 from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.losses.centroids import DomainCentroids
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
-from endotransfer.methods.base import Memo, Method, Settings
+from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.task import Stage
 from endotransfer.models.critics.strided_critics import Discriminator
 from endotransfer.pseudo_labels.label_target_set import label_target_set
@@ -57,9 +57,9 @@ class SemanticTransfer(Method):
     name = "semantic_transfer"
     summary = "the paper: class-balanced super-pixel pseudo-labels, centroid alignment, adversarial output (Ours)"
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",), "critic": ("critic",)}
-    presets: ClassVar[dict[str, Settings]] = {"paper": {}}
+    presets: ClassVar[dict[str, RawConfig]] = {"paper": {}}
     # Table 2 and the lower halves of Tables 3 and 4; each switches off what its name does not list.
-    variants: ClassVar[dict[str, Settings]] = {
+    variants: ClassVar[dict[str, RawConfig]] = {
         "BL": {"eta": 0.0, "mu": 0.0, "pseudo_labels": False},  # and, with tags, S1 on those of the target
         "BL+AL": {"mu": 0.0, "pseudo_labels": False},
         "BL+AL+PL": {"mu": 0.0},

@@ -13,7 +13,7 @@ present, normal tissue may take what lesions leave, and S1 learns from the tags 
 excess in place of the latent distribution, an approximation.
 """
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -21,11 +21,11 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import NORMAL, Batch, SourceSet
-from endotransfer.config import Strict
+from endotransfer.config import RawConfig, Strict
 from endotransfer.losses import size_constraint as sizes
 from endotransfer.losses.domain_confusion import confusion_loss, domain_loss, ramp, scores_of
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
-from endotransfer.methods.base import Memo, Method, Settings
+from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.task import TaskInfo
 from endotransfer.models.critics.cell_critics import CellCritic
 from endotransfer.pseudo_labels.target_set import TargetSet
@@ -48,13 +48,13 @@ class WildConfig(Strict):
 class Wild(Method):
     name = "wild"
     summary = "FCNs in the Wild: a critic of single feature cells, and class sizes as on the source"
-    presets: ClassVar[dict[str, Settings]] = {"dual": {}, "penalty": {"sizes": "penalty"}}
+    presets: ClassVar[dict[str, RawConfig]] = {"dual": {}, "penalty": {"sizes": "penalty"}}
     Config: ClassVar[type[Strict]] = WildConfig
     config: WildConfig
     critic: CellCritic
     size_statistics: Tensor  # [3, K]: alpha, delta, gamma
 
-    def __init__(self, task: TaskInfo, config: Any) -> None:
+    def __init__(self, task: TaskInfo, config: WildConfig) -> None:
         super().__init__(task, config)
         if hasattr(self, "critic"):
             self.phases = {"net": ("segmenter",), "critic": ("critic",)}  # type: ignore[misc]
@@ -62,10 +62,10 @@ class Wild(Method):
         self.register_buffer("size_statistics", sizes.size_statistics(nowhere))
 
     def networks(self) -> dict[str, nn.Module]:
-        networks = super().networks()
+        segmenter = self.plain_segmenter()
+        networks: dict[str, nn.Module] = {"segmenter": segmenter}
         if self.config.weight:
-            channels: Any = networks["segmenter"].feature_channels
-            networks["critic"] = CellCritic(channels, dropout=self.task.model.dropout > 0)
+            networks["critic"] = CellCritic(segmenter.feature_channels, dropout=self.task.model.dropout > 0)
         return networks
 
     def prepare(self, source: SourceSet, target: TargetSet | None) -> None:

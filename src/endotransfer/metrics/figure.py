@@ -22,7 +22,7 @@ Unit = Literal["%", "number", "count", "text"]
 Prerequisite = Literal["", "lesions", "tag_head"]
 ShownIn = Literal["main", "page", "details"]
 
-FIGURES: Registry["Figure"] = Registry("figure")
+FIGURES: Registry["Figure"] = Registry("figure", "endotransfer.figures")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,14 +1,13 @@
 """The figures of an evaluation: per cent where nothing else is said, None for what does not exist."""
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from endotransfer.metrics.figure import FigureValue
 
 Ends = tuple[float, float]
-Model = TypeVar("Model", bound=BaseModel)
 
 
 class Intervals(BaseModel):
@@ -29,7 +28,7 @@ class Intervals(BaseModel):
     def of(self, name: str) -> Ends | None:
         """The interval of `miou`, or of one class: `iou.lesion`."""
         found = _look_up(self.ends, name)
-        return None if isinstance(found, dict) else found
+        return (found[0], found[1]) if isinstance(found, tuple) else None
 
     def to_dict(self) -> dict[str, object]:
         return flat(self, "ends")
@@ -79,26 +78,36 @@ def nested(raw: object, model: type[BaseModel], into: str) -> object:
     return {**fields, into: {key: value for key, value in raw.items() if key not in model.model_fields}}
 
 
-def flat(model: BaseModel, into: str) -> dict[str, object]:
-    """The opposite of `nested`; what was never set is left out."""
+def flat(model: BaseModel, *inner: str, order: Iterable[str] | None = None) -> dict[str, object]:
+    """The opposite of `nested`: the fields `inner` are dissolved into the whole; what was never set is left out."""
     content: dict[str, object] = {}
-    for name in type(model).model_fields:
-        if name == into:
-            content |= {key: _plain(value) for key, value in getattr(model, into).items()}
+    for name in order or type(model).model_fields:
+        if name in inner:
+            content |= {key: _plain(value) for key, value in getattr(model, name).items()}
         elif name in model.model_fields_set:
             content[name] = _plain(getattr(model, name))
     return content
 
 
+def is_figure(value: object) -> bool:
+    """Whether a JSON value has the form of one: a scalar, a list of names, scalars by name."""
+    if isinstance(value, list):
+        return all(isinstance(one, str) for one in value)
+    inside = value.values() if isinstance(value, Mapping) else [value]
+    return all(isinstance(one, float | int | str | None) for one in inside)
+
+
 def _plain(value: object) -> object:
     if isinstance(value, Summary | Intervals):
         return value.to_dict()
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", exclude_unset=True)
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
     return list(value) if isinstance(value, tuple) else value
 
 
-def _look_up(values: Mapping[str, object], name: str) -> Any:
+def _look_up(values: Mapping[str, object], name: str) -> object:
     """`iou.lesion` -> values["iou"]["lesion"]; a class may have a dot in its name."""
     section, dot, key = name.partition(".")
     found = values.get(section)

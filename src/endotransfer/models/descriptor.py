@@ -32,4 +32,5 @@ class FrozenDescriptor(nn.Module):
     @torch.no_grad()
     def forward(self, images: Tensor) -> Tensor:
         features = self.backbone((images - self.mean) / self.std)[-1]
-        return features.to(self.mean.dtype).mean(dim=(2, 3))
+        means: Tensor = features.to(self.mean.dtype).mean(dim=(2, 3))
+        return means

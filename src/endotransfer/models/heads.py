@@ -15,7 +15,8 @@ class TagHead(nn.Module):
         self.linear = nn.Linear(channels, tags)
 
     def forward(self, features: Tensor) -> Tensor:
-        return self.linear(features.mean(dim=(2, 3)))
+        tag_logits: Tensor = self.linear(features.mean(dim=(2, 3)))
+        return tag_logits
 
 
 class ASPP(nn.Module):
@@ -49,7 +50,8 @@ class ASPP(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         whole = self.whole_image(features).expand(-1, -1, *features.shape[2:])
-        return self.dropout(self.fuse(torch.cat([*(view(features) for view in self.views), whole], dim=1)))
+        fused: Tensor = self.dropout(self.fuse(torch.cat([*(view(features) for view in self.views), whole], dim=1)))
+        return fused
 
 
 class Refinement(nn.Module):
@@ -68,7 +70,8 @@ class Refinement(nn.Module):
 
     def forward(self, logits: Tensor, tag_logits: Tensor) -> Tensor:
         tags = tag_logits.softmax(dim=1).to(logits.dtype)[:, :, None, None].expand(-1, -1, *logits.shape[2:])
-        return self.convolution(torch.cat([logits, tags], dim=1))
+        refined: Tensor = self.convolution(torch.cat([logits, tags], dim=1))
+        return refined
 
 
 def _layer(in_channels: int, out_channels: int, norm: str, dilation: int | None = None) -> nn.Sequential:

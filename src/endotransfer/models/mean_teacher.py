@@ -1,7 +1,6 @@
 """A mean teacher: a copy of a module whose weights follow the student's as an exponential moving average."""
 
 from copy import deepcopy
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,8 +16,8 @@ class MeanTeacher(nn.Module):
         self.module = deepcopy(student).requires_grad_(False).eval()
 
     @torch.no_grad()
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return self.module(*args, **kwargs)
+    def forward(self, *inputs: Tensor, **options: str) -> object:
+        return self.module(*inputs, **options)
 
     def train(self, mode: bool = True) -> "MeanTeacher":
         """Stay in evaluation mode, whatever the module around it is told."""
@@ -36,7 +35,7 @@ class MeanTeacher(nn.Module):
         pairs = list(zip(_tensors(self.module), _tensors(student), strict=True))
         moving = [(mine, theirs.to(mine)) for mine, theirs in pairs if mine.is_floating_point()]
         mine, theirs = ([pair[side] for pair in moving] for side in (0, 1))
-        get_ema_multi_avg_fn(momentum)(mine, theirs, None)
+        get_ema_multi_avg_fn(momentum)(mine, theirs, None)  # type: ignore[no-untyped-call]
         for own, other in pairs:
             if not own.is_floating_point():
                 own.copy_(other)

@@ -1,7 +1,7 @@
 """Predicted masks as a COCO json file: a region an annotation, as run lengths or as polygons."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from endotransfer.predict.prediction import Marks, Prediction
 from endotransfer.predict.regions import Lesion, Region, find_lesions
 
 Form = Literal["rle", "polygons"]
+
+# Run lengths are packed here and not by pycocotools, which wants the whole image for each region: ten times slower with
+# many small ones, and not safe enough to read such files (see data/importers/outlines.py).  Tests compare with it.
 
 
 class CocoWriter:
@@ -20,8 +23,8 @@ class CocoWriter:
 
     def __init__(self, classes: list[str], form: Form) -> None:
         self.form = form
-        self._images: list[dict[str, Any]] = []
-        self._annotations: list[dict[str, Any]] = []
+        self._images: list[dict[str, object]] = []
+        self._annotations: list[dict[str, object]] = []
         self._categories = [{"id": index, "name": name} for index, name in enumerate(classes) if index > 0]
 
     def add(self, file_name: str, marks: Marks | Prediction) -> None:
@@ -42,7 +45,7 @@ class CocoWriter:
                 }
             )
 
-    def content(self, **info: Any) -> dict[str, Any]:
+    def content(self, **info: object) -> dict[str, object]:
         return {
             "info": info,
             "images": self._images,
@@ -50,7 +53,7 @@ class CocoWriter:
             "categories": self._categories,
         }
 
-    def _segmentation(self, lesion: Lesion, size: tuple[int, int]) -> Any:
+    def _segmentation(self, lesion: Lesion, size: tuple[int, int]) -> list[list[float]] | dict[str, object]:
         outlines = outlines_of(lesion.region) if self.form == "polygons" else []
         if len(outlines) == 1:  # two outlines are a region with a hole, which a COCO polygon cannot have
             offset = np.array([lesion.left, lesion.top])
@@ -66,7 +69,8 @@ def runs_of(lesion: Lesion, size: tuple[int, int]) -> NDArray[np.int64]:
     first = np.flatnonzero(np.diff(places, prepend=-2) != 1)
     starts, ends = places[first], places[np.append(first[1:], len(places)) - 1] + 1
     changes = np.stack([starts, ends], axis=1).ravel()
-    return np.diff(changes, prepend=0, append=size[0] * size[1])
+    runs = np.diff(changes, prepend=0, append=size[0] * size[1])
+    return runs if runs[-1] else runs[:-1]  # nothing after a region that holds the last pixel
 
 
 def pack_runs(runs: NDArray[np.int64]) -> str:

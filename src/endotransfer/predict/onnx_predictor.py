@@ -4,8 +4,9 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.prediction import Marks, Pixels, Prediction, most_probable
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
 
 GRAPH = "model.onnx"
 FLIPS: tuple[tuple[int, ...], ...] = ((), (1,), (0,), (0, 1))  # axes of [H, W] that are mirrored
@@ -26,10 +30,10 @@ class OnnxPredictor(ImagePredictor):
 
     def __init__(self, folder: Path, *, flips: bool = False, threads: int | None = None) -> None:
         info = read_info(folder)
-        self.classes = [str(name) for name in info["classes"]]
+        self.classes = info.classes
         self.flips = FLIPS if flips else FLIPS[:1]
-        self.size: tuple[int, int] | None = tuple(info["onnx"]["size"]) if info["onnx"].get("size") else None
-        self._session = _session(folder / GRAPH, info["onnx"].get("sha256"), threads)
+        self.size = info.size
+        self._session = _session(folder / GRAPH, info.digest, threads)
         self._outputs = [output.name for output in self._session.get_outputs()]
 
     def predict_batch(self, images: Sequence[Pixels]) -> list[Prediction]:
@@ -66,19 +70,29 @@ class OnnxPredictor(ImagePredictor):
         return results["probabilities"], results.get("lesion_probability")
 
 
-def read_info(folder: Path) -> dict[str, Any]:
-    """config.json of a bundle."""
+@dataclass(frozen=True)
+class BundleInfo:
+    """What config.json says of a bundle."""
+
+    classes: list[str]
+    size: tuple[int, int] | None  # (H, W) of the images that the graph takes; None: any
+    digest: str | None  # sha256 of the graph
+
+
+def read_info(folder: Path) -> BundleInfo:
     path = folder / "config.json"
     try:
         info = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(info["onnx"], dict) or not isinstance(info["classes"], list):
+        graph, classes = info["onnx"], info["classes"]
+        if not isinstance(graph, dict) or not isinstance(classes, list):
             raise ValueError("it describes no bundle")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as reason:
+        size = [int(side) for side in graph.get("size") or ()]
+        return BundleInfo([str(name) for name in classes], (size[0], size[1]) if size else None, graph.get("sha256"))
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as reason:
         raise CheckpointError(f"{path} is missing or damaged ({reason}); export the bundle again.") from None
-    return dict(info)
 
 
-def _session(path: Path, digest: str | None, threads: int | None) -> Any:
+def _session(path: Path, digest: str | None, threads: int | None) -> "InferenceSession":
     try:
         import onnxruntime
     except ImportError:

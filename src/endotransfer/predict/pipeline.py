@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, Full, Queue
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -58,7 +58,7 @@ def ahead(items: Iterable[A], depth: int = DEPTH) -> Iterator[A]:
 
     An error in the thread is raised here.  Whoever stops asking stops the thread as well.
     """
-    waiting: Queue[Any] = Queue(depth)
+    waiting: Queue[object] = Queue(depth)
     unwanted = threading.Event()
     failed: list[BaseException] = []
 
@@ -87,7 +87,7 @@ def ahead(items: Iterable[A], depth: int = DEPTH) -> Iterator[A]:
     thread.start()
     try:
         while (item := waiting.get()) is not _END:
-            yield item
+            yield cast("A", item)
         if failed:
             raise failed[0]
     finally:
@@ -102,7 +102,7 @@ def _close(items: object) -> None:
         close()
 
 
-def _empty(queue: "Queue[Any]") -> None:
+def _empty(queue: Queue[object]) -> None:
     while True:
         try:
             queue.get_nowait()

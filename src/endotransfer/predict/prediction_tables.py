@@ -5,7 +5,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
@@ -24,9 +23,9 @@ class Figures:
 
     def __init__(self, folder: Path, classes: Sequence[str]) -> None:
         self.csv, self.json = folder / "predictions.csv", folder / "predictions.json"
-        self.faults: list[dict[str, Any]] = []
+        self.faults: list[dict[str, object]] = []
         self._classes = list(classes)
-        self._pictures: list[dict[str, Any]] = []
+        self._pictures: list[dict[str, object]] = []
         # A name from an old disk may hold bytes that are no text.
         self._file = self.csv.open("w", newline="", encoding="utf-8", errors="backslashreplace")
         self._writer = csv.DictWriter(self._file, self._columns(), lineterminator="\n")
@@ -64,12 +63,14 @@ class Figures:
         return ["name", "file", "frame", "seconds", "lesion_probability", *of_classes, "confidence", "lesions", "boxes"]
 
 
-def _whence(shot: Shot) -> dict[str, Any]:
+def _whence(shot: Shot) -> dict[str, object]:
     place = {} if shot.frame is None else {"frame": shot.frame, "seconds": round(float(shot.time or 0), 6)}
     return {"name": shot.name, "file": shot.file, **place}
 
 
-def _picture(shot: Shot, marks: Marks, classes: list[str], pixels: list[int], lesions: list[Lesion]) -> dict[str, Any]:
+def _picture(
+    shot: Shot, marks: Marks, classes: list[str], pixels: list[int], lesions: list[Lesion]
+) -> dict[str, object]:
     height, width = marks.mask.shape
     return {
         **_whence(shot),

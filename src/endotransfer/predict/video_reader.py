@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,13 +15,17 @@ from endotransfer.errors import ConfigError
 from endotransfer.predict.prediction import Pixels
 from endotransfer.predict.shots import Shot
 
+if TYPE_CHECKING:
+    from av import Packet, VideoFrame
+    from av.container import InputContainer
+
 DEFAULT_RATE = Fraction(25)  # where a file does not say
 HIDDEN_FRAMES = ("vp8", "av1")  # codecs with packets that show nothing: a packet without a picture is no loss there
 
 ENOUGH = 0.95  # of the frames that a file promises; where only its length is known, their number is a guess
 
 
-def import_av() -> Any:
+def import_av() -> ModuleType:
     try:
         import av
     except ImportError:
@@ -84,7 +89,7 @@ class VideoReader:
         if self.expected is not None and index + 1 < ENOUGH * self.expected:
             self.cut_short = f"{self.path}: ends after {index + 1} of about {self.expected} frames."
 
-    def _open(self) -> Any:
+    def _open(self) -> "InputContainer":
         try:
             with self.path.open("rb") as file:
                 kind = video_format(file.read(12))
@@ -119,12 +124,12 @@ class VideoReader:
         while awaited:
             yield None, heappop(awaited), _lost()
 
-    def _must_show(self, packet: Any) -> bool:
+    def _must_show(self, packet: "Packet") -> bool:
         """Whether a picture with the packet's own time has to come of it."""
         hidden = packet.is_discard or self._stream.codec_context.name in HIDDEN_FRAMES
         return bool(packet.pts is not None and packet.size and not hidden)
 
-    def _packets(self) -> Iterator[Any]:
+    def _packets(self) -> Iterator["Packet"]:
         """Packets as far as the file goes; a fault of the container ends it like its end."""
         packets = self._container.demux(self._stream)
         while True:
@@ -133,7 +138,7 @@ class VideoReader:
             except (StopIteration, self._av.FFmpegError):
                 return
 
-    def _pixels(self, frame: Any) -> tuple[Pixels | None, int | None, str | None]:
+    def _pixels(self, frame: "VideoFrame") -> tuple[Pixels | None, int | None, str | None]:
         if frame.is_corrupt:
             return None, frame.pts, "is damaged."
         try:

@@ -3,11 +3,14 @@
 from fractions import Fraction
 from math import lcm
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from endotransfer.errors import DataError
 from endotransfer.predict.prediction import Pixels
 from endotransfer.predict.video_reader import VideoReader, import_av
+
+if TYPE_CHECKING:
+    from av import VideoFrame, VideoStream
 
 CODECS = {"libx264": {"preset": "superfast", "crf": "20"}, "mpeg4": {"qscale": "4"}}  # the first that is there
 FINEST = 1_000_000  # units of time in a second, at most
@@ -45,7 +48,7 @@ class VideoWriter:
         frame.time_base = self._time_base
         self._mux(frame)
 
-    def _mux(self, frame: Any) -> None:
+    def _mux(self, frame: "VideoFrame | None") -> None:
         try:
             self._container.mux(self._stream.encode(frame))
         except OSError as reason:
@@ -53,7 +56,7 @@ class VideoWriter:
                 f"cannot write {self._path}: {reason.strerror}; check the space and the folder."
             ) from reason
 
-    def _add_stream(self, like: VideoReader) -> Any:
+    def _add_stream(self, like: VideoReader) -> "VideoStream":
         codec = next(name for name in CODECS if name in self._av.codecs_available)
         stream = self._container.add_stream(codec, rate=like.rate, options=CODECS[codec])
         stream.width, stream.height = like.width, like.height

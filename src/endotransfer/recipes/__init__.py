@@ -1,4 +1,4 @@
-"""Complete experiments that ship with the package: the tables of the paper and the public transfers, one YAML each."""
+"""Complete experiments that ship with the package: the paper's tables and every public transfer, one YAML each."""
 
 from pathlib import Path
 
@@ -7,6 +7,12 @@ FOLDER = Path(__file__).parent
 
 def recipe_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def recipe_summaries() -> dict[str, str]:
+    """Name -> the first line of the recipe's comment."""
+    first = {name: (FOLDER / f"{name}.yaml").read_text(encoding="utf-8").partition("\n")[0] for name in recipe_names()}
+    return {name: line.removeprefix("#").strip() for name, line in first.items()}
 
 
 def locate(path: Path | str) -> tuple[Path, Path]:

@@ -8,7 +8,7 @@ from typing import Any
 from endotransfer.config.class_lists import further_means
 from endotransfer.methods import METHODS
 from endotransfer.report.printed import PrintedRow, PrintedTable, find_row, find_table, plain
-from endotransfer.report.tables import system_of
+from endotransfer.results import Results
 
 LESION_COLUMNS = {"iou_normal": "IoU n", "iou_lesion": "IoU d", "miou": "mIoU"}
 CLASS_NAMES = {"trafficlight": "light", "trafficsign": "sign", "vegetation": "veg", "motorcycle": "mbike",
@@ -94,7 +94,8 @@ def label_of(cell: dict[str, Any]) -> str:
     if cell.get("label"):
         return str(cell["label"])
     variant = cell.get("variant")
-    return system_of(cell) + (f" {variant}" if variant else "")
+    system = Results(method=cell["method"], preset=cell.get("preset") or "default").system
+    return system + (f" {variant}" if variant else "")
 
 
 def _row(

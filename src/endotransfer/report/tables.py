@@ -1,66 +1,73 @@
-"""Results as a table, for people first: it fits a terminal of 80 columns."""
+"""Results of runs as a table, for people first: it fits a terminal of 80 columns."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-HEADS = ("system", "seed", "images", "IoU n", "IoU d", "mIoU", "95 %", "Dice", "AUROC")
-LEGEND = "Per cent. n: normal, d: lesion of any kind; 95 %: interval of mIoU; Dice: of d; AUROC: of the tag head S1."
-PRANET = ("mean_dice", "mean_iou", "max_dice", "s_measure", "mean_e_measure", "max_e_measure", "weighted_f", "mae")
+from endotransfer.metrics import Figure, figures
+from endotransfer.metrics.figure import legend
+from endotransfer.metrics.pranet import NAMES
+from endotransfer.results import Results
+
 ROOMY = 100  # columns from which on there is space between the figures
 
 
-def row_of(results: dict[str, Any]) -> list[str]:
+def columns() -> list[Figure]:
+    """What the table shows of a run: the figures of every table, then those of runs."""
+    known = [figure for figure in figures() if not figure.by_class]
+    return [figure for shown in ("main", "page") for figure in known if figure.shown == shown]
+
+
+def heads() -> list[str]:
+    named = [[figure.label, "95 %"] if figure.leading else [figure.label] for figure in columns()]
+    return ["system", "seed", "images", *(head for some in named for head in some)]
+
+
+def row_of(results: Results) -> list[str]:
     """One line of the table.  What does not exist is a dash."""
-    interval = (results.get("intervals") or {}).get("miou")
-    return [
-        system_of(results),
-        str(results["seed"]),
-        str(results.get("images", "-")),
-        _number(results.get("iou_normal")),
-        _number(results.get("iou_lesion")),
-        _number(results.get("miou")),
-        f"{interval[0]:.1f}-{interval[1]:.1f}" if interval else "-",
-        _number(results.get("dice_lesion")),
-        _number((results.get("tags") or {}).get("auroc")),
-    ]
+    cells = [results.system, str(results.seed), "-" if results.images is None else str(results.images)]
+    for figure in columns():
+        cells.append(number(results.figure(figure.name)))
+        if figure.leading:
+            ends = results.interval(figure.name)
+            cells.append(f"{ends[0]:.1f}-{ends[1]:.1f}" if ends else "-")
+    return cells
 
 
-def system_of(results: dict[str, Any]) -> str:
-    """`semantic_transfer (robust)`; a method without presets is its name alone; measured with flips it says so."""
-    preset, flips = results.get("preset", "default"), " with flips" if results.get("flips") else ""
-    return (results["method"] if preset == "default" else f"{results['method']} ({preset})") + flips
+def explanation() -> str:
+    leading = next(figure.label for figure in columns() if figure.leading)
+    return f"Per cent. {legend(columns())}; 95 %: interval of {leading}."
 
 
-def print_results(results: Sequence[dict[str, Any]], console: Console | None = None, title: str = "") -> None:
+def print_results(results: Sequence[Results], console: Console | None = None, title: str = "") -> None:
     console = console or Console()
     gap = (0, 1) if console.width >= ROOMY else 0
     table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, padding=gap, show_edge=False)
-    table.add_column(HEADS[0], overflow="fold")  # the one column that may take two lines: a figure cut short is none
-    for head in HEADS[1:]:
+    first, *others = heads()
+    table.add_column(first, overflow="fold")  # the one column that may take two lines: a figure cut short is none
+    for head in others:
         table.add_column(head, justify="right", no_wrap=True)
     for one in results:
         table.add_row(*row_of(one))
     console.print(table)
-    console.print(LEGEND, markup=False, highlight=False)
+    console.print(explanation(), markup=False, highlight=False)
     for one in results:
-        _print_evidence(one, console)
+        _print_tag_evidence(one, console)
         _print_pranet(one, console)
 
 
-def as_markdown(results: Sequence[dict[str, Any]]) -> str:
-    lines = ["| " + " | ".join(HEADS) + " |", "|---|" + "---:|" * (len(HEADS) - 1)]
+def as_markdown(results: Sequence[Results]) -> str:
+    lines = ["| " + " | ".join(heads()) + " |", "|---|" + "---:|" * (len(heads()) - 1)]
     rows = ["| " + " | ".join(row_of(one)) + " |" for one in results]
-    return "\n".join([*lines, *rows, "", LEGEND]) + "\n"
+    return "\n".join([*lines, *rows, "", explanation()]) + "\n"
 
 
-def _print_evidence(results: dict[str, Any], console: Console) -> None:
+def _print_tag_evidence(results: Results, console: Console) -> None:
     """Where there is no mask to measure against, what the tags can tell."""
-    evidence = results.get("tag_evidence")
-    if results.get("miou") is not None or not evidence:
+    evidence = results.tag_evidence
+    if results.figure("miou") is not None or not evidence:
         return
     console.print(f"What tags alone can tell ({evidence['note']}):", markup=False)
     for name, value in evidence.items():
@@ -68,17 +75,20 @@ def _print_evidence(results: dict[str, Any], console: Console) -> None:
             console.print(f"  {name.replace('_', ' ')}: {value:.1f} %", markup=False)
 
 
-def _print_pranet(results: dict[str, Any], console: Console) -> None:
+def _print_pranet(results: Results, console: Console) -> None:
     """In lines of their own: no figure of that protocol may be taken for one of the table."""
-    figures = results.get("pranet")
-    if not figures:
+    found = results.pranet
+    if not found:
         return
     console.print(
-        f"PraNet protocol, {system_of(results)}, {figures['images']} images with a lesion (per cent):", markup=False
+        f"PraNet protocol, {results.system}, {found['images']} images with a lesion (per cent):", markup=False
     )
-    shown = [f"{name.replace('_', ' ')} {_number(figures[name])}" for name in PRANET]
+    values = [(name, found[name]) for name in NAMES]
+    shown = [
+        f"{name.replace('_', ' ')} {number(value if isinstance(value, float) else None)}" for name, value in values
+    ]
     console.print("  " + ", ".join(shown), markup=False, highlight=False)
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -187,21 +186,20 @@ def _panel(axes: Axes, theme: Theme, one: Embedding, domains: list[str], classes
     where = np.array(domains)
     for place, domain in enumerate(DOMAINS):
         for k in np.unique(classes):
-            x, y = one.places[(where == domain) & (classes == k)].T
-            axes.scatter(x, y, **_look(theme, place, int(k)))
+            _scatter(axes, one.places[(where == domain) & (classes == k)], theme.cycle[place], int(k))
     axes.set_title(f"{one.system[:40]}\n{one.agreement:.0f} % near source pixels of their class")
     axes.set_xticks([])
     axes.set_yticks([])
     axes.spines[:].set_color(theme.line)
 
 
-def _look(theme: Theme, domain: int, label: int) -> dict[str, Any]:
+def _scatter(axes: Axes, places: NDArray[np.float32], colour: str, label: int) -> None:
     """Colour is the domain; the marker is the class, and class 0 stays in the background."""
-    colour = theme.cycle[domain]
-    marker = MARKERS[label % len(MARKERS)]
+    marker, (x, y) = MARKERS[label % len(MARKERS)], places.T
     if label == 0:
-        return {"marker": marker, "s": 7, "facecolors": "none", "edgecolors": colour, "linewidths": 0.5, "alpha": 0.6}
-    return {"marker": marker, "s": 9, "facecolors": colour, "edgecolors": "none", "alpha": 0.85}
+        axes.scatter(x, y, marker=marker, s=7, facecolors="none", edgecolors=colour, linewidths=0.5, alpha=0.6)
+    else:
+        axes.scatter(x, y, marker=marker, s=9, facecolors=colour, edgecolors="none", alpha=0.85)
 
 
 def _legend(theme: Theme, names: Sequence[str]) -> list[Line2D]:

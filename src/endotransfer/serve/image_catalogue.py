@@ -9,10 +9,10 @@ from typing import Any
 
 from endotransfer.batch import Sample
 from endotransfer.data.folders.classes import Classes
-from endotransfer.data.folders.domain import to_sample
 from endotransfer.data.folders.faults import FaultError
-from endotransfer.data.folders.folder import collect_folder
 from endotransfer.data.folders.listing import list_files
+from endotransfer.data.folders.read_folder import to_sample
+from endotransfer.data.folders.scan_folder import scan_folder
 from endotransfer.errors import DataError
 from endotransfer.serve.answers import refuse_unknown
 
@@ -50,12 +50,12 @@ class ImageCatalogue:
         return {entry.name: entry for entry in self.entries.values()}
 
     def _native(self, folder: Path) -> list[Sample]:
-        gathered = collect_folder(folder)
-        if not gathered.entries:
-            fault = gathered.faults[0]
+        contents = scan_folder(folder)
+        if not contents.entries:
+            fault = contents.faults[0]
             raise FaultError(fault.sentence(), fault)
-        self.classes = gathered.classes
-        return [to_sample(entry, folder.resolve().name) for entry in gathered.entries]
+        self.classes = contents.classes
+        return [to_sample(entry, folder.resolve().name) for entry in contents.entries]
 
 
 def in_order(entries: Iterable[CatalogueEntry], order: str, figures: Mapping[str, Figures]) -> list[CatalogueEntry]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from endotransfer.data.pipeline.superpixels import SuperpixelSettings, compute
+from endotransfer.config import SuperpixelConfig
+from endotransfer.data.pipeline.superpixels import compute_superpixels
 from endotransfer.data.read.read_image import read_image
 from endotransfer.serve.memory import give_back
 
@@ -61,7 +62,7 @@ def as_png(values: Pixels) -> bytes:
 def superpixel_map(pixels: Pixels) -> bytes:
     """The super-pixel of every pixel, its number in the three colours: red + 256 green + 65536 blue."""
     small = shrink(pixels, SUPERPIXEL_SIDE)
-    regions = compute(small, SuperpixelSettings()).astype(np.uint32)
+    regions = compute_superpixels(small, SuperpixelConfig()).astype(np.uint32)
     packed = np.stack([(regions >> shift & 255).astype(np.uint8) for shift in (0, 8, 16)], axis=-1)
     height, width = pixels.shape[:2]
     if packed.shape[:2] != (height, width):

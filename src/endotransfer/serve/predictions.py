@@ -25,6 +25,7 @@ from endotransfer.serve.pictures import as_png, read_shown, resize_labels
 
 HALF = 128  # the code from which the most probable class is not class 0
 Labels = NDArray[np.uint8]
+ImageFigures = dict[str, Any]  # what the page gets as JSON
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,13 @@ class Predictions:
     def __init__(self, models: Sequence[Model], kept: LruCache, classes: Classes | None = None) -> None:
         self.models = models
         self.names = models[0].predictor.classes
-        self.figures: dict[str, dict[str, Any]] = {}
+        self.figures: dict[str, ImageFigures] = {}
         self._kept = kept
         self._truth_classes = classes if classes is None or list(classes.names) == self.names else None
         self.truths = self._truth_classes is not None  # whether masks of the folder can be held against the models
         self._locks = [threading.Lock() for _ in range(16)]  # two requests for one image wait for each other
 
-    def look(self, entry: CatalogueEntry) -> dict[str, Any]:
+    def look(self, entry: CatalogueEntry) -> ImageFigures:
         """The figures of an image: sizes, and for each model its area, doubt, tag and IoU."""
         with self._lock(entry):
             if entry.id not in self.figures:
@@ -111,12 +112,12 @@ class Predictions:
         maps = [as_png(encode(prediction.probabilities)) for prediction in found]
         for place, content in enumerate(maps):
             self._kept.put(("map", entry.id, place), content)
-        figures: dict[str, Any] = {"size": size, "shown": list(pixels.shape[:2])}
+        figures: ImageFigures = {"size": size, "shown": list(pixels.shape[:2])}
         self.figures[entry.id] = figures | {"models": [self._said(prediction) for prediction in found]}
         self._lay_beside_truth(entry, [prediction.mask for prediction in found])
         return maps
 
-    def _said(self, prediction: Prediction) -> dict[str, Any]:
+    def _said(self, prediction: Prediction) -> ImageFigures:
         shares = np.bincount(prediction.mask.ravel(), minlength=len(self.names)) / prediction.mask.size
         return {
             "area": float(1 - shares[0]),
@@ -137,7 +138,7 @@ class Predictions:
         figures["area"] = figures["models"][0]["area"]
         figures["doubt"] = max(said["doubt"] for said in figures["models"])
 
-    def _truth(self, entry: CatalogueEntry, figures: dict[str, Any]) -> Labels | None:
+    def _truth(self, entry: CatalogueEntry, figures: ImageFigures) -> Labels | None:
         if entry.sample.mask is None or self._truth_classes is None:
             return None
         try:
@@ -150,7 +151,7 @@ class Predictions:
         return self._locks[hash(entry.id) % len(self._locks)]
 
 
-def overlap(mask: Labels, truth: Labels, classes: int) -> dict[str, Any]:
+def overlap(mask: Labels, truth: Labels, classes: int) -> ImageFigures:
     """IoU of each class and of everything but class 0, None where a class is in neither."""
     matrix = confusion(mask, truth, classes)
     merged = float(lesion_iou(matrix))

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from PIL import Image
+from pycocotools import mask as pycocotools_mask
 
-from endotransfer.data.folders.domain import read_folder
+from endotransfer.data.folders.read_folder import read_folder
 from endotransfer.data.importers import import_dataset
 from endotransfer.data.importers.outlines import outline_mask, polygon_mask, runs_mask, unpack_runs
 from endotransfer.errors import ConfigError, DataError
@@ -67,6 +68,21 @@ def test_run_lengths_listed_or_packed_give_the_mask_back(mask: np.ndarray) -> No
     np.testing.assert_array_equal(outline_mask({"counts": pack_twin(runs)}, mask.shape), mask)
 
 
+@given(arrays(np.bool_, st.tuples(st.integers(1, 12), st.integers(1, 12))))
+def test_what_pycocotools_writes_is_read(mask: np.ndarray) -> None:
+    """An independent implementation."""
+    packed = pycocotools_mask.encode(np.asfortranarray(mask.astype(np.uint8)))
+    np.testing.assert_array_equal(outline_mask({"counts": packed["counts"].decode()}, mask.shape), mask)
+
+
+@given(st.text(max_size=40))
+def test_damaged_run_lengths_are_an_error_or_a_mask_never_a_crash(counts: str) -> None:
+    try:
+        assert outline_mask({"counts": counts}, SIZE).shape == SIZE
+    except DataError as reason:
+        assert "do not add up" in str(reason) or "has no end" in str(reason)
+
+
 @given(st.lists(st.integers(0, 10**6), max_size=12))
 def test_packed_numbers_of_any_size_come_back(runs: list[int]) -> None:
     assert unpack_runs(pack_twin(runs)) == runs
@@ -107,6 +123,7 @@ def test_several_polygons_of_one_annotation_are_united() -> None:
         ({"counts": [-1, 141]}, "do not add up to 14x10"),
         ({"counts": "5"}, "do not add up to 14x10"),
         ({"counts": ["a"]}, "not numbers"),
+        ({"counts": "o" * 3_000_000}, "one of them has no end"),
     ],
 )
 def test_an_outline_that_is_none_is_said(segmentation: Any, complaint: str) -> None:

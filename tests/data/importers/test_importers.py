@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import endotransfer.data.importers as package
-from endotransfer.data.folders.domain import read_folder
+from endotransfer.data.folders.read_folder import read_folder
 from endotransfer.data.importers import IMPORTERS, import_dataset
 from endotransfer.errors import DataError
 

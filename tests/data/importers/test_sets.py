@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from endotransfer.data.folders.domain import read_folder
+from endotransfer.data.folders.read_folder import read_folder
 from endotransfer.data.importers import import_dataset
 from endotransfer.data.importers.cvc_clinicdb import sequence
 from endotransfer.errors import DataError

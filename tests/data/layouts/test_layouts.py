@@ -11,7 +11,8 @@ from PIL import Image
 
 from endotransfer.batch import IGNORE
 from endotransfer.config.class_lists import CAMVID, CITYSCAPES, CITYSCAPES13, CITYSCAPES16, PROTOCOLS, protocol_of
-from endotransfer.data.folders.domain import Folder, read_domain, read_folder
+from endotransfer.data.folders.domain import FolderPart, read_domain
+from endotransfer.data.folders.read_folder import Folder, read_folder
 from endotransfer.data.inspect import inspect_folder
 from endotransfer.data.layouts import LAYOUTS, is_data_folder, read_layout
 from endotransfer.data.read.checked_mask import check_masks
@@ -293,7 +294,7 @@ def test_a_wrong_layout_or_wrong_classes_are_answered_with_what_there_is(tree: C
 
 def test_two_sets_with_other_numbers_are_no_single_domain(tree: Callable[[str], Path]) -> None:
     with pytest.raises(DataError, match="numbers its labels in another way than"):
-        read_domain([(tree("gta5"),), (tree("synthia"),)], classes="cityscapes16")
+        read_domain([FolderPart(tree("gta5")), FolderPart(tree("synthia"))], classes="cityscapes16")
 
 
 def test_a_folder_that_may_not_be_read_is_named(tree: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,15 +11,15 @@ from PIL import Image
 from torch import Tensor
 
 from endotransfer.batch import LESION, NORMAL, Batch, Sample
+from endotransfer.config import AugmentConfig
 from endotransfer.data.folders.classes import Classes
+from endotransfer.data.pipeline.batch_source import BatchSource
 from endotransfer.data.pipeline.decoded_images import DecodedImages
-from endotransfer.data.pipeline.streams import BatchSource
-from endotransfer.data.pipeline.superpixels import SuperpixelCache
-from endotransfer.data.pipeline.transforms import Augment
+from endotransfer.data.pipeline.superpixel_cache import SuperpixelCache
 
 SIDE = 16
 SIZE = (SIDE, SIDE)
-AUGMENT = Augment(scale=(0.7, 1.5), colour=0.2)
+AUGMENT = AugmentConfig(scale=(0.7, 1.5), colour=0.2)
 
 
 def write_samples(folder: Path, count: int) -> list[Sample]:
@@ -50,13 +50,13 @@ def decoded(samples: list[Sample], masks: bool = False, cache: bool = True) -> D
     return DecodedImages(samples, SIZE, Classes(), masks=masks, cache=cache)
 
 
-def maps(round: int, key: str) -> np.ndarray | None:
-    """A stored map that tells its round and image; none for image 6."""
+def maps(pass_epoch: int, key: str) -> np.ndarray | None:
+    """A stored map that tells its pass and image; none for image 6."""
     number = int(key.split("/")[1])
-    return None if number == 6 else np.full(SIZE, 10 * round + number, np.uint8)
+    return None if number == 6 else np.full(SIZE, 10 * pass_epoch + number, np.uint8)
 
 
-MakeFeed = Callable[..., BatchSource]
+MakeBatches = Callable[..., BatchSource]
 
 
 def flat(batch: Any, prefix: str = "") -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Decoded images that several runs of one process share."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ from PIL import Image
 
 from endotransfer.batch import Sample
 from endotransfer.data.folders.classes import Classes
-from endotransfer.data.pipeline import decode_cache as kept
+from endotransfer.data.pipeline import decode_cache
+from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.data.pipeline.decoded_images import DecodedImages
 from endotransfer.data.read.checked_mask import check_masks
 from endotransfer.errors import DataError
@@ -28,30 +30,30 @@ def samples(tmp_path: Path) -> list[Sample]:
     return made
 
 
-def decode(samples: list[Sample], **changes: Any) -> DecodedImages:
-    return kept.decoded_images(samples, changes.pop("size", (32, 32)), Classes(), **SETTINGS | changes)
+def decode(cached: DecodeCache, samples: list[Sample], **changes: Any) -> DecodedImages:
+    return cached.decoded_images(samples, changes.pop("size", (32, 32)), Classes(), **SETTINGS | changes)
 
 
 def test_the_same_images_are_decoded_once(samples: list[Sample]) -> None:
-    with kept.keep_decoded():
-        first = decode(samples)
-        assert decode(list(samples)) is first
-        assert decode(samples, masks=False) is not first
-        assert decode(samples, size=(40, 40)) is not first
-        assert decode(samples[:1]) is not first
-        assert decode(samples, cache="never") is not first
+    cached = DecodeCache()
+    first = decode(cached, samples)
+    assert decode(cached, list(samples)) is first
+    assert decode(cached, samples, masks=False) is not first
+    assert decode(cached, samples, size=(40, 40)) is not first
+    assert decode(cached, samples[:1]) is not first
+    assert decode(cached, samples, cache="never") is not first
 
 
 def test_a_changed_file_is_decoded_again(samples: list[Sample]) -> None:
-    with kept.keep_decoded():
-        first = decode(samples)
-        Image.fromarray(np.full((40, 40, 3), 7, np.uint8)).save(samples[0].image)
-        again = decode(samples)
-        assert again is not first
-        assert int(again[0].image[0, 0, 0]) == 7
-        assert samples[0].mask is not None
-        Image.fromarray(np.zeros((40, 40), np.uint8)).save(samples[0].mask)
-        assert decode(samples) is not again
+    cached = DecodeCache()
+    first = decode(cached, samples)
+    Image.fromarray(np.full((40, 40, 3), 7, np.uint8)).save(samples[0].image)
+    again = decode(cached, samples)
+    assert again is not first
+    assert int(again[0].image[0, 0, 0]) == 7
+    assert samples[0].mask is not None
+    Image.fromarray(np.zeros((40, 40), np.uint8)).save(samples[0].mask)
+    assert decode(cached, samples) is not again
 
 
 def test_masks_are_checked_once_and_again_when_one_has_changed(
@@ -59,49 +61,45 @@ def test_masks_are_checked_once_and_again_when_one_has_changed(
 ) -> None:
     read: list[int] = []
 
-    def count(checked: list[Sample], *args: Any, **settings: Any) -> Any:
+    def count(checked: list[Sample], classes: Classes, *, keep_contradictions: bool) -> Counter[str]:
         read.append(len(checked))
-        return check_masks(checked, *args, **settings)
+        return check_masks(checked, classes, keep_contradictions=keep_contradictions)
 
-    def notes() -> Any:
-        return kept.notes_on_masks(samples, Classes(), keep_contradictions=False)
+    def notes(cached: DecodeCache) -> Counter[str]:
+        return cached.mask_notes(samples, Classes(), keep_contradictions=False)
 
-    monkeypatch.setattr(kept, "check_masks", count)
-    plain = check_masks(samples, Classes())
-    with kept.keep_decoded():
-        assert notes() == notes() == plain
-        assert read == [2]
-        assert samples[0].mask is not None
-        Image.fromarray(np.zeros((30, 40), np.uint8)).save(samples[0].mask)
+    monkeypatch.setattr(decode_cache, "check_masks", count)
+    plain, cached = check_masks(samples, Classes()), DecodeCache()
+    assert notes(cached) == notes(cached) == plain
+    assert read == [2]
+    assert samples[0].mask is not None
+    Image.fromarray(np.zeros((30, 40), np.uint8)).save(samples[0].mask)
+    for _ in range(2):  # a fault is never remembered as sound
         with pytest.raises(DataError, match="size"):
-            notes()
-        with pytest.raises(DataError, match="size"):  # a fault is never remembered as sound
-            notes()
+            notes(cached)
     read.clear()
     with pytest.raises(DataError, match="size"):
-        notes()
+        notes(DecodeCache(most_sets=0))
     assert read == [2]
 
 
-def test_notes_that_were_given_away_may_be_added_to(samples: list[Sample]) -> None:
-    with kept.keep_decoded():
-        first = kept.notes_on_masks(samples, Classes(), keep_contradictions=False)
-        first["of the caller"] += 1
-        assert "of the caller" not in kept.notes_on_masks(samples, Classes(), keep_contradictions=False)
+def test_the_caller_may_add_to_the_notes(samples: list[Sample]) -> None:
+    cached = DecodeCache()
+    first = cached.mask_notes(samples, Classes(), keep_contradictions=False)
+    first["of the caller"] += 1
+    assert "of the caller" not in cached.mask_notes(samples, Classes(), keep_contradictions=False)
 
 
-def test_nothing_is_kept_outside_the_block(samples: list[Sample]) -> None:
-    with kept.keep_decoded():
-        first = decode(samples)
-    assert decode(samples) is not first
-    with kept.keep_decoded():
-        assert decode(samples) is not first
+def test_a_cache_of_no_sets_remembers_nothing_and_a_new_one_starts_empty(samples: list[Sample]) -> None:
+    nothing, first = DecodeCache(most_sets=0), decode(DecodeCache(), samples)
+    assert decode(nothing, samples) is not decode(nothing, samples)
+    assert decode(DecodeCache(), samples) is not first
 
 
-def test_what_is_kept_makes_room(samples: list[Sample], monkeypatch: pytest.MonkeyPatch) -> None:
-    with kept.keep_decoded():
-        first = decode(samples)
-        monkeypatch.setattr(kept, "free_memory", lambda: 100)
-        second = decode(samples, size=(40, 40))
-        assert decode(samples, size=(40, 40)) is second
-        assert decode(samples) is not first
+def test_cached_sets_make_room_for_a_new_one(samples: list[Sample], monkeypatch: pytest.MonkeyPatch) -> None:
+    cached = DecodeCache()
+    first = decode(cached, samples)
+    monkeypatch.setattr(decode_cache, "free_memory", lambda: 100)
+    second = decode(cached, samples, size=(40, 40))
+    assert decode(cached, samples, size=(40, 40)) is second
+    assert decode(cached, samples) is not first

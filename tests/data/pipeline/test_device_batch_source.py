@@ -7,23 +7,26 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import Batch
+from endotransfer.config import AugmentConfig
+from endotransfer.data.pipeline.batch_source import BatchSource, Share
 from endotransfer.data.pipeline.batch_transforms import augment_batch
 from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
 from endotransfer.data.pipeline.device_pass_set import DevicePassSet
-from endotransfer.data.pipeline.streams import BatchSource, PassSet, Share, Stream
-from endotransfer.data.pipeline.transforms import Augment
+from endotransfer.data.pipeline.pass_set import PassSet
+from endotransfer.data.pipeline.stream import Stream
+from endotransfer.data.pipeline.transforms import augment_image
 from endotransfer.errors import ConfigError
 from tests.data.pipeline.disk import Disk, decoded, maps
 
 CPU = torch.device("cpu")
-FLIPS = Augment()
+FLIPS = AugmentConfig()
 
 
 @pytest.fixture
-def feed(disk: Disk, make_feed: Callable[..., BatchSource]) -> BatchSource:
+def batch_source(disk: Disk, make_batches: Callable[..., BatchSource]) -> BatchSource:
     """As a GPU would be given it: no super-pixels in batches, flips only, so that every pixel can be compared."""
     target = Stream("target", decoded(disk.target), seed=3, augment=FLIPS, maps=maps)
-    return make_feed(augment=FLIPS, target=Share(target, 4))
+    return make_batches(augment=FLIPS, target=Share(target, 4))
 
 
 def fields(batch: Batch) -> dict[str, Tensor]:
@@ -34,14 +37,14 @@ def fields(batch: Batch) -> dict[str, Tensor]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-@pytest.mark.parametrize(("round", "use_target"), [(0, True), (None, True), (0, False)])
+@pytest.mark.parametrize(("pass_epoch", "use_target"), [(0, True), (None, True), (0, False)])
 @pytest.mark.parametrize(("rank", "world"), [(0, 1), (1, 2)])
 def test_batches_equal_those_of_the_loader(
-    feed: BatchSource, round: int | None, use_target: bool, rank: int, world: int
+    batch_source: BatchSource, pass_epoch: int | None, use_target: bool, rank: int, world: int
 ):
-    asked = {"rank": rank, "world": world, "round": round, "use_target": use_target}
-    here = list(DeviceBatchSource(feed, CPU).batches(1, 5, **asked))
-    for mine, theirs in zip(here, feed.batches(1, 5, **asked), strict=True):
+    asked = {"rank": rank, "world_size": world, "pass_epoch": pass_epoch, "use_target": use_target}
+    here = list(DeviceBatchSource(batch_source, CPU).batches(1, 5, **asked))
+    for mine, theirs in zip(here, batch_source.batches(1, 5, **asked), strict=True):
         assert mine.source.keys == theirs.source.keys
         one, other = fields(mine), fields(theirs)
         assert one.keys() == other.keys()
@@ -51,53 +54,55 @@ def test_batches_equal_those_of_the_loader(
             assert mine.target.keys == theirs.target.keys
 
 
-def test_a_new_round_is_read_anew(feed: BatchSource):
-    device_feed = DeviceBatchSource(feed, CPU)
-    first, second = (next(iter(device_feed.batches(0, 1, round=round))).target.stored for round in (0, 1))
+def test_a_new_pass_is_read_anew(batch_source: BatchSource):
+    on_device = DeviceBatchSource(batch_source, CPU)
+    first, second = (next(iter(on_device.batches(0, 1, pass_epoch=pass_epoch))).target.stored for pass_epoch in (0, 1))
     assert not torch.equal(first, second)
 
 
-def test_maps_received_from_a_pass_are_those_read_from_disk(feed: BatchSource):
-    read, received = DeviceBatchSource(feed, CPU), DeviceBatchSource(feed, CPU)
-    keys = [sample.key for sample in feed.shares["target"].stream.images.samples]
+def test_maps_received_from_a_pass_are_those_read_from_disk(batch_source: BatchSource):
+    read, received = DeviceBatchSource(batch_source, CPU), DeviceBatchSource(batch_source, CPU)
+    keys = [sample.key for sample in batch_source.shares["target"].stream.images.samples]
     for some in (keys[:3], keys[3:6]):  # of the seventh the pass has nothing to say
         received.receive(1, some, torch.stack([torch.from_numpy(maps(1, key)) for key in some]))
-    for one, other in zip(read.batches(0, 4, round=1), received.batches(0, 4, round=1), strict=True):
+    for one, other in zip(read.batches(0, 4, pass_epoch=1), received.batches(0, 4, pass_epoch=1), strict=True):
         assert torch.equal(one.target.stored, other.target.stored)
 
 
-def test_without_masks_there_is_an_empty_stack_of_them(make_feed: Callable[..., BatchSource]):
-    (batch,) = DeviceBatchSource(make_feed(masked=None, target=None), CPU).batches(0, 1)
+def test_without_masks_there_is_an_empty_stack_of_them(make_batches: Callable[..., BatchSource]):
+    (batch,) = DeviceBatchSource(make_batches(masked=None, target=None), CPU).batches(0, 1)
     assert batch.source.masks.shape == (0, *batch.source.images.shape[-2:])
     assert batch.target is None
 
 
-def test_a_batch_that_processes_cannot_share_is_refused(feed: BatchSource):
+def test_a_batch_that_processes_cannot_share_is_refused(batch_source: BatchSource):
     with pytest.raises(ConfigError, match="multiple of 3"):
-        DeviceBatchSource(feed, CPU).batches(0, 1, world=3)
+        DeviceBatchSource(batch_source, CPU).batches(0, 1, world_size=3)
 
 
-def test_it_knows_what_it_takes_and_where_it_cannot_be(feed: BatchSource, make_feed: Callable[..., BatchSource]):
-    streams = [share.stream.images for share in feed.shares.values()]
+def test_it_knows_what_it_takes_and_where_it_cannot_be(
+    batch_source: BatchSource, make_batches: Callable[..., BatchSource]
+):
+    streams = [share.stream.images for share in batch_source.shares.values()]
     height, width = streams[0].size
     pixels = height * width
-    assert DeviceBatchSource.bytes_of(feed) == pixels * sum(
+    assert DeviceBatchSource.bytes_of(batch_source) == pixels * sum(
         len(images) * (5 if images.masks else 4) for images in streams
     )
-    assert DeviceBatchSource.bytes_of(make_feed()) is None  # super-pixels in batches
-    assert DeviceBatchSource.bytes_of(make_feed(cache=False, target=None)) is None
+    assert DeviceBatchSource.bytes_of(make_batches()) is None  # super-pixels in batches
+    assert DeviceBatchSource.bytes_of(make_batches(cache=False, target=None)) is None
 
 
-WILD = Augment(scale=(0.6, 2.0), colour=0.5)
+WILD = AugmentConfig(scale=(0.6, 2.0), colour=0.5)
 
 
-CROP = Augment(crop=(24, 40))
+CROP = AugmentConfig(crop=(32, 40))
 
 
 @pytest.mark.parametrize(
-    "augment", [Augment(), Augment(scale=(1, 2)), Augment(colour=0.6), WILD, Augment(blur=1.0), CROP]
+    "augment", [FLIPS, AugmentConfig(scale=(1, 2)), AugmentConfig(colour=0.6), WILD, AugmentConfig(blur=1.0), CROP]
 )
-def test_a_batch_of_changes_equals_one_image_at_a_time(augment: Augment):
+def test_a_batch_of_changes_equals_one_image_at_a_time(augment: AugmentConfig):
     generator = torch.Generator().manual_seed(0)
     rough = torch.rand(8, 3, 6, 8, generator=generator)
     images = torch.nn.functional.interpolate(rough, (48, 64), mode="bicubic").clamp(0, 1).mul(255).to(torch.uint8)
@@ -106,7 +111,7 @@ def test_a_batch_of_changes_equals_one_image_at_a_time(augment: Augment):
     changed, maps_now = augment_batch(augment, images, {"mask": labels}, seeds)
     assert changed.dtype == maps_now["mask"].dtype == torch.uint8
     for index, seed in enumerate(seeds):
-        image, alone = augment(images[index], {"mask": labels[index]}, seed)
+        image, alone = augment_image(augment, images[index], {"mask": labels[index]}, seed)
         away = (changed[index].int() - image.int()).abs()
         # Zooming out averages in one and not in the other, and a window's edge differs; all else is within a level.
         assert (away <= 1).float().mean() > (0.8 if augment is WILD else 0.93)
@@ -114,12 +119,12 @@ def test_a_batch_of_changes_equals_one_image_at_a_time(augment: Augment):
         assert (maps_now["mask"][index] == alone["mask"]).float().mean() > 0.97
         if augment is CROP:
             assert torch.equal(maps_now["mask"][index], alone["mask"])
-            assert image.shape == changed[index].shape == (3, 24, 40)
+            assert image.shape == changed[index].shape == (3, 32, 40)
 
 
 def test_what_lies_outside_the_image_is_black_and_unlabelled():
     images, labels = torch.full((1, 3, 40, 40), 200, dtype=torch.uint8), torch.ones((1, 40, 40), dtype=torch.uint8)
-    shrunk, maps_now = augment_batch(Augment(scale=(0.5, 0.5)), images, {"stored": labels}, [1])
+    shrunk, maps_now = augment_batch(AugmentConfig(scale=(0.5, 0.5)), images, {"stored": labels}, [1])
     outside = maps_now["stored"] == 255
     assert 0.7 < outside.float().mean() < 0.8  # three quarters
     assert shrunk[:, 0][outside].float().mean() < 10
@@ -129,7 +134,7 @@ def test_what_lies_outside_the_image_is_black_and_unlabelled():
 @pytest.mark.parametrize(("rank", "world"), [(0, 1), (1, 2)])
 @pytest.mark.parametrize("tags", [True, False])
 def test_a_pass_on_the_device_equals_one_from_memory(disk: Disk, rank: int, world: int, tags: bool):
-    settings = {"batch": 2, "rank": rank, "world": world, "tags": tags, "superpixels": disk.cache}
+    settings = {"batch": 2, "rank": rank, "world_size": world, "tags": tags, "superpixels": disk.cache}
     plain = PassSet(decoded(disk.target), **settings)
     near = DevicePassSet(PassSet(decoded(disk.target), **settings), CPU)
     assert len(near) == len(plain)

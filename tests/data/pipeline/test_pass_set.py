@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from endotransfer.batch import PassBatch
-from endotransfer.data.pipeline.streams import PassSet
+from endotransfer.data.pipeline.pass_set import PassSet
 from endotransfer.errors import ConfigError, DataError
 from tests.data.pipeline.disk import SIDE, Disk, decoded
 
@@ -40,7 +40,7 @@ def assert_pass_batch(batch: PassBatch, disk: Disk) -> None:
 def test_processes_share_a_pass_without_overlap(disk: Disk, world: int) -> None:
     images = decoded(disk.target)
     parts = [
-        [key for batch in PassSet(images, batch=2, rank=rank, world=world) for key in batch.keys]
+        [key for batch in PassSet(images, batch=2, rank=rank, world_size=world) for key in batch.keys]
         for rank in range(world)
     ]
     assert sorted(key for part in parts for key in part) == sorted(sample.key for sample in disk.target)
@@ -48,7 +48,7 @@ def test_processes_share_a_pass_without_overlap(disk: Disk, world: int) -> None:
 
 
 def test_superpixels_of_a_pass_are_those_of_the_images(disk: Disk) -> None:
-    images = PassSet(decoded(disk.target), batch=3, rank=1, world=2, superpixels=disk.cache)
+    images = PassSet(decoded(disk.target), batch=3, rank=1, world_size=2, superpixels=disk.cache)
     assert images.build_superpixels(processes=1) == 3
     assert images.build_superpixels() == 0
     regions = images.superpixels(["target/4", "target/1"])

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-from endotransfer.batch import IGNORE
 from endotransfer.data.folders.faults import FaultError, failure
+from endotransfer.label_values import IGNORE
 from endotransfer.registry import nearest
 
 FILE = "classes.yaml"
@@ -64,7 +63,7 @@ def read_classes(folder: Path) -> Classes:
     return Classes(names, ignore, ignore_stated="ignore" in content)
 
 
-def _load(path: Path) -> dict[Any, Any]:
+def _load(path: Path) -> dict[object, object]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as reason:
@@ -74,7 +73,7 @@ def _load(path: Path) -> dict[Any, Any]:
     return content
 
 
-def _names(path: Path, names: Any) -> tuple[str, ...]:
+def _names(path: Path, names: object) -> tuple[str, ...]:
     if not isinstance(names, list) or not 2 <= len(names) <= IGNORE:
         raise _wrong(path, f"needs a list of 2 to {IGNORE} classes", _EXAMPLE)
     for name in names:
@@ -85,7 +84,7 @@ def _names(path: Path, names: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _ignore(path: Path, value: Any, classes: int) -> int:
+def _ignore(path: Path, value: object, classes: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not classes <= value <= 255:
         what = f"ignores the value {value!r}, which is not a free one from {classes} to 255"
         raise _wrong(path, what, "write `ignore: 255`")

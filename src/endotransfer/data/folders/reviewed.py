@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from endotransfer.batch import IGNORE
 from endotransfer.data.folders.faults import failure
 from endotransfer.data.folders.listing import leads_outside, unsafe_name
 from endotransfer.data.read.decode import decode
 from endotransfer.errors import DataError
 from endotransfer.io import write_atomically
+from endotransfer.label_values import IGNORE
 
 FOLDER = "reviewed"
 Decision = Literal["accepted", "corrected", "rejected"]

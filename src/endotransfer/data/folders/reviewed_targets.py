@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from endotransfer.batch import IGNORE, Sample
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.folders.drawn_sample import read_plan
 from endotransfer.data.folders.reviewed import FOLDER, read_review
+from endotransfer.label_values import IGNORE
+from endotransfer.sample import Sample
 
 
 def reviewed_samples(target: Sequence[Sample]) -> list[Sample]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from endotransfer.data.folders.domain import read_entries
 from endotransfer.data.folders.faults import failure
-from endotransfer.data.folders.folder import FolderEntry
+from endotransfer.data.folders.folder_contents import FolderEntry
 from endotransfer.data.folders.labels_csv import FILE, write_labels
+from endotransfer.data.folders.read_folder import read_contents
 from endotransfer.data.inspect.prints import components, similar, take_prints
 from endotransfer.data.pipeline.threads import in_threads
 from endotransfer.data.read.read_image import read_image
@@ -28,8 +28,8 @@ def split_folder(path: Path, test_share: float = 1 / 3, seed: int = 0, force: bo
     """
     if not 0 < test_share < 1:
         raise ConfigError(f"the test share is {test_share}, but must lie between 0 and 1; write for example 0.33.")
-    gathered = read_entries(path, "native")
-    entries, table = gathered.entries, path / FILE
+    contents = read_contents(path, "native")
+    entries, table = contents.entries, path / FILE
     if any(entry.cell("split") for entry in entries) and not force:
         raise failure("split-exists", table, "already has a split", "add --force to replace it (a copy is kept)")
     clusters = _clusters(entries)
@@ -39,7 +39,7 @@ def split_folder(path: Path, test_share: float = 1 / 3, seed: int = 0, force: bo
         raise failure("one-group", path, what, "add images of other patients")
     tags = [entry.cell("label") or "unknown" for entry in entries]
     in_test = choose_test(groups, tags, test_share, seed)
-    _write(table, gathered.columns or ["image"], entries, clusters, in_test)
+    _write(table, contents.columns or ["image"], entries, clusters, in_test)
     return _counts(groups, tags, in_test)
 
 

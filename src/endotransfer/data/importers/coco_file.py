@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -22,7 +21,7 @@ class CocoImage(BaseModel):
 class Annotation(BaseModel):
     image_id: int
     category_id: int
-    segmentation: Any = None
+    segmentation: object = None
 
 
 class CocoFile(BaseModel):

@@ -1,11 +1,11 @@
-"""CVC-ClinicDB: Original/ and 'Ground Truth'/ with equal names 1..612, as TIFF or (some mirrors) PNG."""
+"""CVC-ClinicDB: Original/ and 'Ground Truth'/ with equal names 1..612, as TIFF or (some mirrors) PNG.
+
+A mirror with PNG/ and TIF/ beside each other holds the set twice: the user names the one wanted.
+"""
 
 from bisect import bisect_right
-from pathlib import Path
 
-from endotransfer.data.importers.find import add_pairs, set_folders
-from endotransfer.data.importers.importer import importer
-from endotransfer.data.importers.records import Item, Published
+from endotransfer.data.importers.paired_folders import paired_importer
 
 # The first frame of each of the 29 sequences.  Frames of one sequence are near copies of each other.
 FIRST_FRAMES = (
@@ -22,20 +22,9 @@ def sequence(stem: str) -> str:
     return f"sequence-{bisect_right(FIRST_FRAMES, int(stem)):02d}"
 
 
-@importer(
-    "cvc-clinicdb",
+paired_importer(
+    "cvc-clinicdb", images="Original", masks="Ground Truth", patient=sequence,
     summary="612 colonoscopy frames of polyps from 29 sequences, with masks",
-    url="https://polyp.grand-challenge.org/CVCClinicDB/",
-    terms="research and education; the paper must be cited",
+    url="https://polyp.grand-challenge.org/CVCClinicDB/", terms="research and education; the paper must be cited",
     cite="Bernal et al., WM-DOVA maps for accurate polyp highlighting in colonoscopy, CMIG 2015",
-)
-def cvc_clinicdb(source: Path) -> Published:
-    """A mirror with PNG/ and TIF/ beside each other holds the set twice: the user names the one wanted."""
-    images, masks = set_folders(source, "Original", "Ground Truth")
-    published = Published()
-
-    def describe(image: Path) -> Item:
-        return Item(image.stem, image, None, "lesion", "polyp", patient=sequence(image.stem))
-
-    add_pairs(published, images, masks, describe)
-    return published
+)  # fmt: skip

@@ -1,22 +1,13 @@
-"""CVC-ColonDB, the release of 380 frames: images/ and masks/ with equal names."""
+"""CVC-ColonDB, the release of 380 frames: images/ and masks/ with equal names.
 
-from pathlib import Path
+Which frame belongs to which of the 15 sequences is not published with the files.
+"""
 
-from endotransfer.data.importers.find import add_pairs, set_folders
-from endotransfer.data.importers.importer import importer
-from endotransfer.data.importers.records import Item, Published
+from endotransfer.data.importers.paired_folders import paired_importer
 
-
-@importer(
-    "cvc-colondb",
+paired_importer(
+    "cvc-colondb", images="images", masks="masks",
     summary="380 colonoscopy frames of polyps from 15 sequences, with masks",
-    url="http://vi.cvc.uab.es/colon-qa/cvccolondb/",
-    terms="research and education; the paper must be cited",
+    url="http://vi.cvc.uab.es/colon-qa/cvccolondb/", terms="research and education; the paper must be cited",
     cite="Bernal et al., Towards automatic polyp detection with a polyp appearance model, 2012",
-)
-def cvc_colondb(source: Path) -> Published:
-    """Which frame belongs to which of the 15 sequences is not published with the files."""
-    images, masks = set_folders(source, "images", "masks")
-    published = Published()
-    add_pairs(published, images, masks, lambda image: Item(image.stem, image, None, "lesion", "polyp"))
-    return published
+)  # fmt: skip

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from endotransfer.batch import IGNORE
 from endotransfer.data.importers.native_writer import Progress, new_folder, require_new, write_native
 from endotransfer.data.importers.records import ImportReport, Published
 from endotransfer.errors import ConfigError, DataError
+from endotransfer.label_values import IGNORE
 from endotransfer.registry import Registry, nearest
 
 Read = Callable[..., Published]

@@ -25,7 +25,8 @@ def texture(thumbnail: NDArray[np.uint8]) -> Texture:
     grey = colour @ np.array([0.299, 0.587, 0.114])
     around = gaussian_filter(grey * weight, _COARSE) / np.maximum(gaussian_filter(weight, _COARSE), 1e-3)
     fine = weight * (grey - around)
-    return (fine / max(float(np.linalg.norm(fine)), 1e-6)).astype(np.float32)
+    unit: Texture = (fine / max(float(np.linalg.norm(fine)), 1e-6)).astype(np.float32)
+    return unit
 
 
 def alikeness(textures: NDArray[np.float32], pairs: NDArray[np.intp]) -> NDArray[np.float32]:

@@ -1,11 +1,11 @@
 """The same picture twice: harmless within a split, a leak across splits."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypedDict
 
 from endotransfer.data.folders.faults import Fault
-from endotransfer.data.folders.folder import FolderEntry
+from endotransfer.data.folders.folder_contents import FolderEntry
 from endotransfer.data.inspect.image_survey import Reading
 from endotransfer.data.inspect.prints import components, similar
 
@@ -13,8 +13,19 @@ _AGAIN = "make the parts again with `endotransfer data split --force`"
 Group = list[FolderEntry]
 
 
-def find_duplicates(readings: Sequence[Reading]) -> tuple[dict[str, Any], list[Fault]]:
-    """Numbers for the fingerprint, and a fault for each group that matters."""
+class DuplicateCounts(TypedDict):
+    """Groups of equal (exact) and of similar (near) images, the images in them, and the groups across splits."""
+
+    exact_groups: int
+    exact_images: int
+    exact_across_splits: int
+    near_groups: int
+    near_images: int
+    near_across_splits: int
+
+
+def find_duplicates(readings: Sequence[Reading]) -> tuple[DuplicateCounts, list[Fault]]:
+    """Counts for the fingerprint, and a fault for each group that matters."""
     seen = [reading for reading in readings if reading.prints is not None]
     prints = [reading.prints for reading in seen if reading.prints is not None]
     near_label = components(len(seen), similar(prints))
@@ -22,7 +33,7 @@ def find_duplicates(readings: Sequence[Reading]) -> tuple[dict[str, Any], list[F
     near = _grouped(zip(near_label.tolist(), (reading.entry for reading in seen), strict=True))
     exact_members = {frozenset(entry.name for entry in group) for group in exact}
     only_near = [group for group in near if frozenset(entry.name for entry in group) not in exact_members]
-    numbers = {
+    numbers: DuplicateCounts = {
         "exact_groups": len(exact),
         "exact_images": sum(map(len, exact)),
         "exact_across_splits": sum(len(_splits(group)) > 1 for group in exact),
@@ -46,9 +57,9 @@ def split_groups(entries: Sequence[FolderEntry]) -> list[Fault]:
     return faults
 
 
-def _grouped(members: Iterable[tuple[Any, FolderEntry]]) -> list[Group]:
+def _grouped(members: Iterable[tuple[Hashable, FolderEntry]]) -> list[Group]:
     """Groups of two and more."""
-    groups: dict[Any, Group] = defaultdict(list)
+    groups: dict[Hashable, Group] = defaultdict(list)
     for key, entry in members:
         groups[key].append(entry)
     return [group for group in groups.values() if len(group) > 1]

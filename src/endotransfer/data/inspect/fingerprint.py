@@ -2,19 +2,57 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from endotransfer.data.folders.classes import Classes
-from endotransfer.data.folders.folder import FolderEntry
-from endotransfer.data.inspect.frames import summarise_frames
+from endotransfer.data.folders.folder_contents import FolderEntry
+from endotransfer.data.inspect.duplicates import DuplicateCounts
+from endotransfer.data.inspect.frames import FrameSummary, summarise_frames
 from endotransfer.data.inspect.image_survey import Reading
 
 _UNKNOWN = "unknown"
 
 
-def fingerprint(readings: Sequence[Reading], classes: Classes) -> dict[str, Any]:
+class Span(TypedDict):
+    min: float
+    median: float
+    max: float
+
+
+class Sizes(TypedDict, total=False):
+    """Sizes in pixels, and how many different ones; empty where no image can be read."""
+
+    height: Span
+    width: Span
+    aspect: Span
+    distinct: int
+
+
+class Fingerprint(TypedDict):
+    """The numbers that describe a folder; counts unless they are called a share."""
+
+    images: int
+    readable: int
+    classes: list[str]
+    labelled_by: dict[str, int]
+    sizes: Sizes
+    formats: dict[str, int]
+    tags_by_split: dict[str, dict[str, int]]
+    findings: dict[str, int]
+    patients: int
+    clusters: int
+    class_share: dict[str, float]
+    lesion_area: dict[str, float]
+    mask_conversions: dict[str, int]
+    frames: FrameSummary
+    overlays_by_tag: dict[str, dict[str, float]]
+    duplicates: NotRequired[DuplicateCounts]
+
+
+def fingerprint(readings: Sequence[Reading], classes: Classes) -> Fingerprint:
     """Counts, sizes, classes, tags and frames of the listed images."""
     readable = [reading for reading in readings if reading.prints is not None]
     entries = [reading.entry for reading in readings]
@@ -45,16 +83,21 @@ def _labelled_by(entry: FolderEntry) -> str:
     return "tag only" if entry.cell("label") else "nothing"
 
 
-def _sizes(readings: Sequence[Reading]) -> dict[str, Any]:
+def _sizes(readings: Sequence[Reading]) -> Sizes:
     if not readings:
         return {}
     size = np.array([reading.size for reading in readings])
-    columns = {"height": size[:, 0], "width": size[:, 1], "aspect": size[:, 1] / size[:, 0]}
-    numbers = {
-        name: {"min": float(v.min()), "median": float(np.median(v)), "max": float(v.max())}
-        for name, v in columns.items()
+    height, width = size[:, 0], size[:, 1]
+    return {
+        "height": _span(height),
+        "width": _span(width),
+        "aspect": _span(width / height),
+        "distinct": len(np.unique(size, axis=0)),
     }
-    return {**numbers, "distinct": len(np.unique(size, axis=0))}
+
+
+def _span(values: NDArray[np.float64]) -> Span:
+    return {"min": float(values.min()), "median": float(np.median(values)), "max": float(values.max())}
 
 
 def _tags_by_split(entries: Sequence[FolderEntry]) -> dict[str, dict[str, int]]:

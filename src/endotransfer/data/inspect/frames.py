@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,17 @@ class Frame:
     def dark_frame(self) -> bool:
         top, left, bottom, right = self.box
         return (bottom - top) * (right - left) < 0.95
+
+
+class FrameSummary(TypedDict, total=False):
+    """Shares of images (0 to 1) with each kind of frame or overlay; empty where there are no images."""
+
+    dark_frame: float
+    dark_corners: float
+    typical_box: dict[str, float]
+    text_in_frame: float
+    coloured_box: float
+    constant_pixels: float
 
 
 def measure_frame(pixels: NDArray[np.uint8]) -> Frame:
@@ -112,7 +123,7 @@ def constant_share(thumbnails: Sequence[NDArray[np.uint8]]) -> float:
     return float((same & (middle.max(axis=2) > _DARK)).mean())
 
 
-def summarise_frames(frames: Sequence[Frame], thumbnails: Sequence[NDArray[np.uint8]]) -> dict[str, Any]:
+def summarise_frames(frames: Sequence[Frame], thumbnails: Sequence[NDArray[np.uint8]]) -> FrameSummary:
     """Shares of images (0 to 1) and the median content box."""
     if not frames:
         return {}

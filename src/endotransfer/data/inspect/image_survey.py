@@ -6,18 +6,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from endotransfer.batch import Sample
 from endotransfer.data.folders.classes import Classes
-from endotransfer.data.folders.domain import to_sample
 from endotransfer.data.folders.faults import Fault, FaultError, Note, failure
-from endotransfer.data.folders.folder import FolderEntry
+from endotransfer.data.folders.folder_contents import FolderEntry
 from endotransfer.data.folders.pairs import check_tag, other_size
+from endotransfer.data.folders.read_folder import to_sample
 from endotransfer.data.inspect.frames import Frame, measure_frame
 from endotransfer.data.inspect.mask_look import MaskLook, is_copy_of, look_at_mask, suspicions
 from endotransfer.data.inspect.prints import Prints, take_prints
 from endotransfer.data.read.decode import decode
 from endotransfer.data.read.read_image import read_image_and_notes
 from endotransfer.data.read.read_mask import MaskReading, convert_mask, read_mask
+from endotransfer.sample import Sample
 
 
 @dataclass

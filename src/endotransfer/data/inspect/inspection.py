@@ -4,11 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from endotransfer.data.folders.faults import Fault, Note
 from endotransfer.data.inspect.duplicates import find_duplicates, split_groups
-from endotransfer.data.inspect.fingerprint import fingerprint
+from endotransfer.data.inspect.fingerprint import Fingerprint, fingerprint
 from endotransfer.data.inspect.image_survey import survey
 from endotransfer.data.layouts import read_layout
 from endotransfer.data.pipeline.threads import in_threads
@@ -21,7 +20,7 @@ class Inspection:
     """What was found.  File names are relative to `path`."""
 
     path: Path
-    fingerprint: dict[str, Any] = field(default_factory=dict)
+    fingerprint: Fingerprint
     faults: list[Fault] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
@@ -30,7 +29,7 @@ class Inspection:
         """The faults that would stop a training, or spoil its figures."""
         return [fault for fault in self.faults if fault.severity == "error"]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Plain values for JSON."""
         return {
             "path": str(self.path),
@@ -42,15 +41,15 @@ class Inspection:
 
 def inspect_folder(path: Path) -> Inspection:
     """Look at every file of the folder and list all faults; a broken folder raises nothing."""
-    gathered = read_layout(path)
-    everything = [*gathered.entries, *gathered.unlisted]
-    readings = in_threads(partial(survey, classes=gathered.classes), everything)
-    listed = readings[: len(gathered.entries)]
-    numbers = fingerprint(listed, gathered.classes)
+    contents = read_layout(path)
+    everything = [*contents.entries, *contents.unlisted]
+    readings = in_threads(partial(survey, classes=contents.classes), everything)
+    listed = readings[: len(contents.entries)]
+    numbers = fingerprint(listed, contents.classes)
     duplicates, leaks = find_duplicates(readings)
-    faults = [*gathered.faults, *(fault for reading in readings for fault in reading.faults)]
-    faults += [*leaks, *split_groups(gathered.entries)]
-    notes = [*gathered.notes, *(note for reading in readings for note in reading.notes)]
+    faults = [*contents.faults, *(fault for reading in readings for fault in reading.faults)]
+    faults += [*leaks, *split_groups(contents.entries)]
+    notes = [*contents.notes, *(note for reading in readings for note in reading.notes)]
     notes += _shortcuts(numbers["overlays_by_tag"])
     return Inspection(path, {**numbers, "duplicates": duplicates}, _ordered(faults, path), _merged(notes, path))
 

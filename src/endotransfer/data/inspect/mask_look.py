@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy import ndimage
 
-from endotransfer.batch import IGNORE, LESION
 from endotransfer.data.folders.faults import Fault
 from endotransfer.data.inspect.prints import SIDE
+from endotransfer.label_values import IGNORE, LESION
 
 _FULL = 0.95
 _SPECK = 1e-4  # of the image: six pixels of 256 x 256

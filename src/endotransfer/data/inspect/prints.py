@@ -94,4 +94,5 @@ def _same_moment(prints: list[Prints]) -> NDArray[np.intp]:
     pairs = near_pairs(bits, PERHAPS)
     near = np.bitwise_count(bits[pairs[:, 0]] ^ bits[pairs[:, 1]]).sum(axis=1) <= SAME
     near[~near] = alikeness(np.stack([one.texture for one in prints]), pairs[~near]) >= ALIKE
-    return pairs[near]
+    found: NDArray[np.intp] = pairs[near]
+    return found

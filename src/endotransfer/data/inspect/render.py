@@ -1,8 +1,7 @@
 """An inspection as a person reads it in a terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -21,11 +20,11 @@ def render(inspection: Inspection) -> RenderableType:
     parts += [line for note in inspection.notes for line in _note(note)]
     for (severity, code), faults in groupby(inspection.faults, key=lambda fault: (fault.severity, fault.code)):
         parts += _faults(severity, code, list(faults))
-    parts.append(_verdict(inspection))
+    parts.append(_summary(inspection))
     return Group(*parts)
 
 
-def _numbers(numbers: dict[str, Any]) -> Table:
+def _numbers(numbers: Mapping[str, object]) -> Table:
     table = Table.grid(padding=(0, 2))
     for name, value in numbers.items():
         if text := _spell(value, per_cent=name in _SHARES):
@@ -33,7 +32,7 @@ def _numbers(numbers: dict[str, Any]) -> Table:
     return table
 
 
-def _spell(value: Any, per_cent: bool) -> str:
+def _spell(value: object, per_cent: bool) -> str:
     if isinstance(value, dict):
         nested = any(isinstance(inner, dict) for inner in value.values())
         parts = (f"{name} {_spell(inner, per_cent)}" for name, inner in value.items())
@@ -63,7 +62,7 @@ def _some(files: tuple[str, ...]) -> str:
     return ", ".join(files[:3]) + (", ..." if len(files) > 3 else "")
 
 
-def _verdict(inspection: Inspection) -> Text:
+def _summary(inspection: Inspection) -> Text:
     errors, warnings = len(inspection.errors), len(inspection.faults) - len(inspection.errors)
     if not inspection.faults:
         return Text("no fault found", style="green")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from endotransfer.config.class_lists import Protocol
 from endotransfer.data.folders.faults import failure
-from endotransfer.data.folders.folder import CollectedFolder
+from endotransfer.data.folders.folder_contents import FolderContents
 from endotransfer.data.folders.labels_csv import FILE
 from endotransfer.data.layouts.layout import layout
-from endotransfer.data.layouts.native import collect_native
+from endotransfer.data.layouts.native import scan_native
 
 PROTOCOL = "camvid11"
 COLUMNS = ["image", "sequence", "lighting", "split"]
@@ -28,10 +28,10 @@ def _recognises(path: Path) -> bool:
     protocol=PROTOCOL,
     recognises=_recognises,
 )
-def fill(gathered: CollectedFolder, protocol: Protocol) -> None:
+def fill(contents: FolderContents, protocol: Protocol) -> None:
     if protocol.name != PROTOCOL:
         what = f"cannot be read as {protocol.name}"
-        raise failure("other-classes", gathered.path, what, f"write `data.classes: {PROTOCOL}`, or leave it out")
-    native = collect_native(gathered.path, protocol)
+        raise failure("other-classes", contents.path, what, f"write `data.classes: {PROTOCOL}`, or leave it out")
+    native = scan_native(contents.path, protocol)
     for name in ("classes", "columns", "entries", "unlisted", "faults", "notes"):
-        setattr(gathered, name, getattr(native, name))
+        setattr(contents, name, getattr(native, name))

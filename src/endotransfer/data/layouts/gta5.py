@@ -7,7 +7,7 @@ from pathlib import Path
 
 from endotransfer.config.class_lists import Protocol
 from endotransfer.data.folders.faults import Note
-from endotransfer.data.folders.folder import CollectedFolder, FolderEntry
+from endotransfer.data.folders.folder_contents import FolderContents, FolderEntry
 from endotransfer.data.layouts.layout import layout
 from endotransfer.data.layouts.numbers import CITYSCAPES_IDS, classes_as
 from endotransfer.data.layouts.published_files import SHOWN, find, pair, require, require_images
@@ -31,26 +31,26 @@ def _recognises(path: Path) -> bool:
     protocol="cityscapes19",
     recognises=_recognises,
 )
-def fill(gathered: CollectedFolder, protocol: Protocol) -> None:
-    gathered.classes = classes_as(protocol, "GTA5", CITYSCAPES_IDS, IDS)
-    gathered.columns = ["image"]
-    path = gathered.path
+def fill(contents: FolderContents, protocol: Protocol) -> None:
+    contents.classes = classes_as(protocol, "GTA5", CITYSCAPES_IDS, IDS)
+    contents.columns = ["image"]
+    path = contents.path
     require(path, "images", "labels")
-    images, labels = find(gathered, path / "images", END), find(gathered, path / "labels", END)
-    pair(gathered, images, labels, lambda name: (path / "images" / (name + END), path / "labels" / (name + END)))
-    _leave_out_other_sizes(gathered)
-    require_images(gathered, "images")
+    images, labels = find(contents, path / "images", END), find(contents, path / "labels", END)
+    pair(contents, images, labels, lambda name: (path / "images" / (name + END), path / "labels" / (name + END)))
+    _leave_out_other_sizes(contents)
+    require_images(contents, "images")
 
 
-def _leave_out_other_sizes(gathered: CollectedFolder) -> None:
-    same = in_threads(_same_size, gathered.entries)
-    odd = [entry for entry, fits in zip(gathered.entries, same, strict=True) if not fits]
+def _leave_out_other_sizes(contents: FolderContents) -> None:
+    same = in_threads(_same_size, contents.entries)
+    odd = [entry for entry, fits in zip(contents.entries, same, strict=True) if not fits]
     if not odd:
         return
-    gathered.entries = [entry for entry, fits in zip(gathered.entries, same, strict=True) if fits]
+    contents.entries = [entry for entry, fits in zip(contents.entries, same, strict=True) if fits]
     names = ", ".join(entry.name for entry in odd[:SHOWN]) + (", ..." if len(odd) > SHOWN else "")
     what = f"pairs whose label has another size than its image are left out: {names}"
-    gathered.notes.append(Note("left-out", what, tuple(str(entry.mask) for entry in odd)))
+    contents.notes.append(Note("left-out", what, tuple(str(entry.mask) for entry in odd)))
 
 
 def _same_size(entry: FolderEntry) -> bool:

@@ -6,18 +6,18 @@ from pathlib import Path
 
 from endotransfer.config.class_lists import PROTOCOLS, Protocol
 from endotransfer.data.folders.faults import Fault, FaultError
-from endotransfer.data.folders.folder import CollectedFolder
-from endotransfer.data.layouts.native import collect_native
+from endotransfer.data.folders.folder_contents import FolderContents
+from endotransfer.data.layouts.native import scan_native
 from endotransfer.registry import Registry
 
 AUTO, NATIVE = "auto", "native"
 
-Fill = Callable[[CollectedFolder, Protocol], None]
+Fill = Callable[[FolderContents, Protocol], None]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """One published layout.  `fill` puts entries, classes and faults into an empty `CollectedFolder`; it opens no pixels."""
+    """One published layout.  `fill` adds entries, classes and faults to an empty `FolderContents`."""
 
     name: str
     summary: str
@@ -41,7 +41,7 @@ def layout(name: str, *, summary: str, protocol: str, recognises: Callable[[Path
     return register
 
 
-def read_layout(path: Path, name: str = AUTO, classes: str | None = None) -> CollectedFolder:
+def read_layout(path: Path, name: str = AUTO, classes: str | None = None) -> FolderContents:
     """Names and tables of the folder in the layout called `name`, read as the protocol `classes`; no pixels.
 
     What is wrong with the folder is collected and not raised.
@@ -50,17 +50,17 @@ def read_layout(path: Path, name: str = AUTO, classes: str | None = None) -> Col
     if name == AUTO:
         chosen = recognised(path)
     if chosen is None:
-        return collect_native(path, None if classes is None else PROTOCOLS.get(classes))
-    gathered = CollectedFolder(path)
+        return scan_native(path, None if classes is None else PROTOCOLS.get(classes))
+    contents = FolderContents(path)
     try:
-        chosen.fill(gathered, PROTOCOLS.get(classes or chosen.protocol))
+        chosen.fill(contents, PROTOCOLS.get(classes or chosen.protocol))
     except FaultError as error:
         assert error.fault is not None
-        gathered.faults.insert(0, error.fault)
+        contents.faults.insert(0, error.fault)
     except OSError as reason:
         what = f"cannot be read ({reason.strerror})"
-        gathered.faults.insert(0, Fault("no-permission", str(path), what, "change its rights"))
-    return gathered
+        contents.faults.insert(0, Fault("no-permission", str(path), what, "change its rights"))
+    return contents
 
 
 def recognised(path: Path) -> Layout | None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from endotransfer.batch import IGNORE
 from endotransfer.config.class_lists import Protocol
 from endotransfer.data.folders.classes import Classes, LabelNumbers
 from endotransfer.data.folders.faults import failure
+from endotransfer.label_values import IGNORE
 
 # Cityscapes' own label ids, which GTA5 uses as well.  Every other id is unlabelled in all protocols.
 CITYSCAPES_IDS = {

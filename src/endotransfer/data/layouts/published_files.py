@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from endotransfer.data.folders.faults import Fault, failure
-from endotransfer.data.folders.folder import CollectedFolder, FolderEntry
+from endotransfer.data.folders.folder_contents import FolderContents, FolderEntry
 from endotransfer.data.folders.listing import list_files
 
 Files = dict[str, Path]  # name -> file
@@ -19,16 +19,16 @@ def require(root: Path, *folders: str) -> None:
             raise failure("no-folder", root, f"has no folder {folder}/", f"name the folder that holds {holds}")
 
 
-def find(gathered: CollectedFolder, folder: Path, ending: str) -> Files:
+def find(contents: FolderContents, folder: Path, ending: str) -> Files:
     """The files right inside `folder` whose names end in `ending`, by what stands before it."""
-    listing = list_files(folder, gathered.path)
-    gathered.faults += [fault for fault in listing.faults if fault.severity == "error"]
+    listing = list_files(folder, contents.path)
+    contents.faults += [fault for fault in listing.faults if fault.severity == "error"]
     found = [path for path in listing.files.values() if path.name.endswith(ending)]
     return {path.name.removesuffix(ending): path for path in found}
 
 
 def pair(
-    gathered: CollectedFolder, images: Files, labels: Files, expected: Callable[[str], tuple[Path, Path]],
+    contents: FolderContents, images: Files, labels: Files, expected: Callable[[str], tuple[Path, Path]],
     cells: Mapping[str, str] | None = None,
 ) -> None:  # fmt: skip
     """An entry for each name that has both; `expected` says where its image and its label should lie."""
@@ -37,12 +37,12 @@ def pair(
         if missing:
             more = f", and so are {len(missing) - 1} others" if len(missing) > 1 else ""
             what = f"is missing, though its {partner} is there{more}"
-            gathered.faults.append(Fault("missing-file", str(missing[0]), what, f"add it, or remove the {partner}"))
+            contents.faults.append(Fault("missing-file", str(missing[0]), what, f"add it, or remove the {partner}"))
     both = sorted(images.keys() & labels.keys())
-    gathered.entries += [FolderEntry(name, images[name], labels[name], dict(cells or {})) for name in both]
+    contents.entries += [FolderEntry(name, images[name], labels[name], dict(cells or {})) for name in both]
 
 
-def require_images(gathered: CollectedFolder, folder: str) -> None:
-    if not gathered.entries and not gathered.faults:
+def require_images(contents: FolderContents, folder: str) -> None:
+    if not contents.entries and not contents.faults:
         what, fix = "holds no image under its published name", "unpack the set again, or name another folder"
-        gathered.faults.append(Fault("no-images", str(gathered.path / folder), what, fix))
+        contents.faults.append(Fault("no-images", str(contents.path / folder), what, fix))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from endotransfer.config.class_lists import Protocol
-from endotransfer.data.folders.folder import CollectedFolder
+from endotransfer.data.folders.folder_contents import FolderContents
 from endotransfer.data.layouts.layout import layout
 from endotransfer.data.layouts.numbers import classes_as
 from endotransfer.data.layouts.published_files import find, pair, require, require_images
@@ -24,14 +24,14 @@ COUNT = 23
     protocol="cityscapes16",
     recognises=lambda path: (path / "RGB").is_dir() and (path / "GT" / "LABELS").is_dir(),
 )
-def fill(gathered: CollectedFolder, protocol: Protocol) -> None:
-    gathered.classes = classes_as(protocol, "SYNTHIA", IDS, COUNT, wide=True)
-    gathered.columns = ["image"]
-    images_at, labels_at = gathered.path / "RGB", gathered.path / "GT" / "LABELS"
-    require(gathered.path, "RGB", "GT/LABELS")
-    images, labels = find(gathered, images_at, END), find(gathered, labels_at, END)
-    pair(gathered, images, labels, lambda name: (images_at / _file(name), labels_at / _file(name)))
-    require_images(gathered, "RGB")
+def fill(contents: FolderContents, protocol: Protocol) -> None:
+    contents.classes = classes_as(protocol, "SYNTHIA", IDS, COUNT, wide=True)
+    contents.columns = ["image"]
+    images_at, labels_at = contents.path / "RGB", contents.path / "GT" / "LABELS"
+    require(contents.path, "RGB", "GT/LABELS")
+    images, labels = find(contents, images_at, END), find(contents, labels_at, END)
+    pair(contents, images, labels, lambda name: (images_at / _file(name), labels_at / _file(name)))
+    require_images(contents, "RGB")
 
 
 def _file(name: str) -> Path:

@@ -87,4 +87,5 @@ def _film(behind: Field, x: Field, y: Field) -> Field:
     spark = np.exp(-((x + np.float32(0.4)) ** 2 + (y + np.float32(0.4)) ** 2) / np.float32(0.02))
     glow = np.float32(0.7) * behind.mean(axis=(0, 1)) + np.float32(0.06)
     through = behind * (np.float32(0.9) - np.float32(0.25) * edge**2)[..., None]
-    return through + lit[..., None] * glow + np.float32(0.8) * spark[..., None]
+    drawn: Field = through + lit[..., None] * glow + np.float32(0.8) * spark[..., None]
+    return drawn

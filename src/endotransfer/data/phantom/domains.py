@@ -1,8 +1,14 @@
-"""The two kinds of endoscopy as numbers, and a patient's share of them.  Every length is in units of half the frame."""
+"""What defines each kind of endoscopy of the phantom (domains.yaml), and its patients.
+
+Every length is in units of half the frame.
+"""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import yaml
+from pydantic import TypeAdapter
 
 from endotransfer.data.phantom.random_fields import Field, stream
 
@@ -54,85 +60,13 @@ class PhantomDomain:
     blocks: float  # strength of compression artefacts
 
 
-GASTROSCOPY = PhantomDomain(
-    name="gastroscopy",
-    frames=("octagon", "rounded", "barrel"),
-    lens=1.1,
-    wall_views=0.35,
-    tones=((0.88, 0.53, 0.46), (0.87, 0.49, 0.34), (0.88, 0.62, 0.61), (0.80, 0.40, 0.34)),
-    flush=(0.96, 0.72, 0.72),
-    inflamed=(0.96, 0.56, 0.54),
-    polyps=((1.02, 0.66, 0.62), (1.06, 0.84, 0.74)),
-    thin_blood=(0.62, 0.12, 0.09),
-    thick_blood=(0.36, 0.04, 0.04),
-    fibrin=(0.92, 0.86, 0.70),
-    old_fibrin=(0.78, 0.62, 0.40),
-    necrosis=(0.50, 0.28, 0.20),
-    light=(1.0, 0.98, 0.95),
-    shadow=(0.95, 0.42, 0.34),
-    exposure=(1.1, 1.6),
-    dimming=0.15,
-    rugae=(0.08, 0.34),
-    rings=(0.0, 0.32),
-    swell=0.06,
-    grain_cells=56,
-    grain=0.006,
-    mottle=0.10,
-    vessels=(0.0, 0.65),
-    gloss=1.0,
-    bile=0.35,
-    bile_tones=((0.86, 0.78, 0.50), (0.86, 0.79, 0.60), (0.80, 0.66, 0.34)),
-    murk=(0.35, 0.75),
-    bubbles=0.35,
-    debris=0.1,
-    residue=0.0,
-    residue_tones=((0.60, 0.50, 0.30),),
-    blur=(0.0, 0.5),
-    sharpen=0.5,
-    noise=0.008,
-    blocks=0.0,
-)
+def _read_domains() -> dict[str, PhantomDomain]:
+    table = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+    domains = TypeAdapter(dict[str, PhantomDomain])
+    return domains.validate_python({name: {"name": name, **numbers} for name, numbers in table.items()})
 
-CAPSULE = PhantomDomain(
-    name="capsule",
-    frames=("circle",),
-    lens=1.25,
-    wall_views=0.4,
-    tones=((0.76, 0.57, 0.34), (0.70, 0.58, 0.28), (0.76, 0.42, 0.25), (0.64, 0.55, 0.32)),
-    flush=(0.98, 0.73, 0.56),
-    inflamed=(0.93, 0.61, 0.74),
-    polyps=((1.00, 0.68, 0.78), (1.06, 0.90, 0.96)),
-    thin_blood=(0.52, 0.16, 0.125),
-    thick_blood=(0.32, 0.06, 0.075),
-    fibrin=(0.88, 0.84, 0.63),
-    old_fibrin=(0.72, 0.65, 0.39),
-    necrosis=(0.44, 0.29, 0.24),
-    light=(1.0, 0.90, 0.72),
-    shadow=(0.85, 0.52, 0.22),
-    exposure=(0.55, 0.95),
-    dimming=0.75,
-    rugae=(0.03, 0.12),
-    rings=(0.1, 0.5),
-    swell=0.06,
-    grain_cells=72,
-    grain=0.016,
-    mottle=0.18,
-    vessels=(0.0, 0.7),
-    gloss=0.45,
-    bile=0.65,
-    bile_tones=((0.62, 0.56, 0.12), (0.50, 0.48, 0.12), (0.42, 0.44, 0.16), (0.72, 0.64, 0.28)),
-    murk=(0.55, 0.95),
-    bubbles=0.55,
-    debris=0.5,
-    residue=0.65,
-    residue_tones=((0.36, 0.34, 0.08), (0.62, 0.34, 0.10), (0.42, 0.22, 0.08), (0.64, 0.52, 0.14), (0.52, 0.27, 0.08)),
-    blur=(0.5, 1.1),
-    sharpen=0.0,
-    noise=0.015,
-    blocks=1.0,
-)
 
-DOMAINS = {domain.name: domain for domain in (GASTROSCOPY, CAPSULE)}
+DOMAINS = _read_domains()
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,11 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from endotransfer.data.phantom.domains import DOMAINS
 from endotransfer.data.phantom.write import write_phantom
 from endotransfer.errors import ConfigError, DataError
-from endotransfer.io import write_atomically
+from endotransfer.io import JSON, read_json_object, write_atomically
 
 FILE = "phantom.json"  # how it was drawn
 
@@ -37,15 +36,11 @@ def unfinished_phantom(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.part")
 
 
-def drawn_with(folder: Path) -> dict[str, Any] | None:
+def drawn_with(folder: Path) -> dict[str, JSON] | None:
     """How the phantom in `folder` was drawn; None where that is not known."""
-    try:
-        drawn = json.loads((folder / FILE).read_text(encoding="utf-8"))
-    except FileNotFoundError:  # no phantom, or one of `data phantom`, whose images are as good
+    if not (folder / FILE).exists():  # no phantom, or one of `data phantom`, whose images are as good
         return None
-    except (OSError, ValueError):
-        raise DataError(f"{folder / FILE} is damaged; remove {folder} and start again.") from None
-    return drawn if isinstance(drawn, dict) else None
+    return read_json_object(folder / FILE, DataError, fix=f"remove {folder} and start again")
 
 
 def _check(folder: Path, settings: dict[str, int | str]) -> None:

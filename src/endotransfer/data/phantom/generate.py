@@ -61,7 +61,8 @@ def finding_of(domain: str, index: int, seed: int, variant: str) -> str:
     if index % 2 == stream(seed, domain, variant, "pair", pair).integers(2):
         return NORMAL
     order = stream(seed, domain, variant, "kinds", pair // len(FINDINGS)).permutation(len(FINDINGS))
-    return FINDINGS[order[pair % len(FINDINGS)]]
+    finding: str = FINDINGS[order[pair % len(FINDINGS)]]
+    return finding
 
 
 def _paint(

@@ -38,7 +38,8 @@ def outline(rng: np.random.Generator, kind: str, view: View, field: Field) -> Fi
     level = level - np.float32(shy) * np.exp(-((view.rho / np.float32(0.22)) ** 2)) - 9 * (field < 1)
     outside = level.size - max(4, round(area * level.size))
     edge = np.partition(level, outside, axis=None)[outside]
-    return (level - edge) / (level.max() - edge)
+    scaled: Field = (level - edge) / (level.max() - edge)
+    return scaled
 
 
 def _centred(rng: np.random.Generator, view: View, radius: float) -> tuple[Field, Field]:
@@ -63,7 +64,8 @@ def stained(colour: Field, factor: Colour, strength: Field) -> Field:
 
 def _levelled(log_depth: Field, level: Field, inside: Field) -> Field:
     """Depth without the folds under a mass, which hides them."""
-    return log_depth + np.float32(0.8) * inside * (log_depth[level > 0].mean() - log_depth)
+    flattened: Field = log_depth + np.float32(0.8) * inside * (log_depth[level > 0].mean() - log_depth)
+    return flattened
 
 
 def gastritis(rng: np.random.Generator, domain: PhantomDomain, level: Field, surface: Surface) -> Surface:

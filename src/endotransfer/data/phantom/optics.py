@@ -21,7 +21,8 @@ def frame(shape: str, view: View) -> Field:
         inside = np.minimum(np.float32(1.13) - np.sqrt(u * u + v * v), np.float32(0.99) - u)
     else:
         inside = np.float32(0.97) - np.sqrt(u * u + v * v)
-    return np.clip(inside * np.float32(view.size / 2) + np.float32(0.5), 0, 1)
+    visible: Field = np.clip(inside * np.float32(view.size / 2) + np.float32(0.5), 0, 1)
+    return visible
 
 
 def illuminate(
@@ -88,7 +89,8 @@ def photograph(rng: np.random.Generator, domain: PhantomDomain, light: Field, fi
     picture = picture + np.float32(domain.noise) * (grey + np.float32(0.5) * tinted) * (field[..., None] * 0.9 + 0.1)
     if domain.blocks:
         picture = compress(picture, domain.blocks)
-    return np.clip(picture, 0, 1)
+    clipped: Field = np.clip(picture, 0, 1)
+    return clipped
 
 
 def compress(picture: Field, strength: float) -> Field:

@@ -1,6 +1,6 @@
 """Random streams that depend on names alone, and smooth random fields whose shape does not depend on the image size."""
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 from hashlib import blake2b
 
 import numpy as np
@@ -36,8 +36,9 @@ def stretch(knots: Field, height: int, width: int) -> Field:
     """[h + 3, w + 3] lattice values -> [height, width] smooth field.  No BLAS, so that threads cannot change a bit."""
     rows, down = _spline(knots.shape[0] - 3, height)
     columns, across = _spline(knots.shape[1] - 3, width)
-    tall = sum(down[k][:, None] * knots[rows[k]] for k in range(4))
-    return sum(across[k] * tall[:, columns[k]] for k in range(4))  # type: ignore[index, return-value]
+    tall: Field = reduce(np.add, [down[k][:, None] * knots[rows[k]] for k in range(4)])
+    field: Field = reduce(np.add, [across[k] * tall[:, columns[k]] for k in range(4)])
+    return field
 
 
 def cloud(rng: np.random.Generator, cells: int, size: int) -> Field:
@@ -71,7 +72,8 @@ class Wrapping:
 def smoothstep(low: float, high: float, x: Field) -> Field:
     """0 below `low`, 1 above `high`, a smooth rise between."""
     t = np.clip((x - np.float32(low)) * np.float32(1 / (high - low)), 0, 1)
-    return t * t * (3 - 2 * t)
+    rise: Field = t * t * (3 - 2 * t)
+    return rise
 
 
 def blur(field: Field, sigma: float) -> Field:

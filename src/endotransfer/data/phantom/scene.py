@@ -21,7 +21,7 @@ class View:
 
     @property
     def size(self) -> int:
-        return self.u.shape[0]
+        return len(self.u)
 
     def pixel(self, u: float, v: float) -> tuple[int, int]:
         """Row and column at a position in the frame."""
@@ -67,7 +67,8 @@ def relief(rng: np.random.Generator, domain: PhantomDomain, view: View) -> Field
     depth = depth + (1 - lengthwise**3) * _rings(rng, domain, view, inward)
     depth = depth - lengthwise * _rugae(rng, domain, view, inward)
     grain = cloud(rng, domain.grain_cells, view.size) * np.float32(domain.grain)
-    return depth + grain + np.float32(domain.swell) * clouds(rng, 3, view.size, 2)
+    depth_map: Field = depth + grain + np.float32(domain.swell) * clouds(rng, 3, view.size, 2)
+    return depth_map
 
 
 def _rings(rng: np.random.Generator, domain: PhantomDomain, view: View, inward: Field) -> Field:
@@ -81,7 +82,8 @@ def _rings(rng: np.random.Generator, domain: PhantomDomain, view: View, inward: 
     behind = phase - step
     tooth = (1 - behind * behind) * smoothstep(0.0, 0.05, behind)
     fading = smoothstep(-0.6, 0.8, strength.at(view.turn, step * np.float32(0.13) + np.float32(0.3)))
-    return np.float32(height) * tooth * fading
+    rings: Field = np.float32(height) * tooth * fading
+    return rings
 
 
 def _rugae(rng: np.random.Generator, domain: PhantomDomain, view: View, inward: Field) -> Field:
@@ -91,7 +93,8 @@ def _rugae(rng: np.random.Generator, domain: PhantomDomain, view: View, inward: 
     twist = np.float32(rng.uniform(-0.12, 0.12))
     lying = backs.at(view.turn + twist * inward, inward * np.float32(0.2) + np.float32(0.35))
     near = view.rho / (view.rho + np.float32(0.25))  # folds of one tube shrink towards the lumen
-    return np.float32(height) * np.sqrt(lying * lying + np.float32(0.004)) * near
+    folds: Field = np.float32(height) * np.sqrt(lying * lying + np.float32(0.004)) * near
+    return folds
 
 
 def mucosa(rng: np.random.Generator, domain: PhantomDomain, patient: Patient, view: View) -> Field:
@@ -113,7 +116,8 @@ def _with_vessels(
         patches = smoothstep(-0.1, 1.2, cloud(rng, cells + 1, view.size))
         seen = np.maximum(seen, np.float32(strength) * patches * _lines(clouds(rng, cells, view.size, 3), width))
     blood = np.log(np.array((0.78, 0.50, 0.52), np.float32))
-    return colour * np.exp(np.float32(patient.vessels) * seen[..., None] * blood)
+    veined: Field = colour * np.exp(np.float32(patient.vessels) * seen[..., None] * blood)
+    return veined
 
 
 def _lines(noise: Field, width: float) -> Field:
@@ -128,4 +132,5 @@ def crevices(log_depth: Field) -> Field:
     size = log_depth.shape[0]
     near, wide = blur(log_depth, size * 0.02), blur(log_depth, size * 0.06)
     hidden = np.maximum(log_depth - near, 0) + np.maximum(log_depth - wide, 0)
-    return np.exp(-np.float32(2.2) * hidden)
+    reached: Field = np.exp(-np.float32(2.2) * hidden)
+    return reached

@@ -1,20 +1,18 @@
-"""One batch for each training step, from up to three streams."""
+"""One batch for each training step, from up to four streams."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TypedDict
 
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
 from endotransfer.batch import Batch, SourceBatch, TargetBatch
-from endotransfer.data.pipeline.loader_processes import caught, close_loader, make_loader, results
-from endotransfer.data.pipeline.stream import Item, Stream
+from endotransfer.data.pipeline.loader_processes import Failure, caught, close_loader, make_loader, results
+from endotransfer.data.pipeline.stream import Stream, StreamItem
 from endotransfer.data.pipeline.transforms import REGIONS
 from endotransfer.errors import ConfigError
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -31,16 +29,16 @@ class Step:
 
     number: int
     rank: int
-    world: int
-    round: int | None
+    world_size: int
+    pass_epoch: int | None
     use_target: bool
 
 
 class BatchSource:
     """Batches by number.  Step s takes positions s b to (s + 1) b - 1 of each stream, b its share of a batch.
 
-    A batch depends on its step and on nothing that came before, so a run that is taken up again at step s goes
-    on as if it had never stopped.  Batches carry bytes; `to_device` makes numbers of them.
+    A batch depends on its step and on nothing before it, so a run resumed at step s continues as if it had never
+    stopped.  Batches hold bytes; `to_device` converts them to floats.
     """
 
     def __init__(
@@ -67,98 +65,117 @@ class BatchSource:
         last_step: int,
         *,
         rank: int = 0,
-        world: int = 1,
-        round: int | None = 0,
+        world_size: int = 1,
+        pass_epoch: int | None = 0,
         use_target: bool = True,
     ) -> Iterator[Batch]:
-        """The batches of steps `first_step` to `last_step` - 1 for process `rank` of `world`.
+        """The batches of steps `first_step` to `last_step` - 1 for process `rank` of `world_size`.
 
         One loader iterator for each call, so that nothing is prefetched from beyond `last_step`, where a
         target pass may store new maps.  A second call ends the first.
         """
-        check_shares(self.shares, world)
+        check_shares(self.shares, world_size)
         steps = range(first_step, last_step)
-        return self._batches([Step(number, rank, world, round, use_target) for number in steps])
+        return self._batches([Step(number, rank, world_size, pass_epoch, use_target) for number in steps])
 
     def _batches(self, steps: list[Step]) -> Iterator[Batch]:
         self._plan[:] = steps
         for parts in results(self._loader):
-            kinds = {"source": SourceBatch, "target": TargetBatch, "reviewed": SourceBatch}
-            yield Batch(**{name: kinds[name](**part) for name, part in parts.items()})
+            yield Batch(
+                SourceBatch(**parts["source"]) if "source" in parts else None,
+                TargetBatch(**parts["target"]) if "target" in parts else None,
+                SourceBatch(**parts["reviewed"]) if "reviewed" in parts else None,
+            )
 
     def close(self) -> None:
         """End the loader processes; a later call of `batches` starts new ones."""
         close_loader(self._loader)
 
 
-def check_shares(shares: dict[str, Share], world: int) -> None:
+def check_shares(shares: dict[str, Share], world_size: int) -> None:
+    """Refuse a batch that `world_size` processes cannot divide evenly."""
     for name, share in shares.items():
-        if share.images % world:
-            what = f"{share.images} {name} images in a batch cannot be shared by {world} processes"
-            raise ConfigError(f"{what}; make their number a multiple of {world}.")
+        if share.images % world_size:
+            what = f"{share.images} {name} images in a batch cannot be shared by {world_size} processes"
+            raise ConfigError(f"{what}; make their number a multiple of {world_size}.")
 
 
-class _Parts(Dataset[Any]):
-    """Step -> the fields of its source and target batch, as dicts that a loader can move to pinned memory."""
+class _SourceFields(TypedDict):
+    images: Tensor
+    masks: Tensor
+    tags: Tensor | None
+    keys: list[str]
+
+
+class _TargetFields(TypedDict):
+    images: Tensor
+    tags: Tensor | None
+    keys: list[str]
+    stored: Tensor | None
+    superpixels: Tensor | None
+
+
+class _PartFields(TypedDict, total=False):
+    source: _SourceFields
+    target: _TargetFields
+    reviewed: _SourceFields
+
+
+class _Parts(Dataset[_PartFields | Failure]):
+    """Step -> the fields of its batches, as dicts: those a loader can move to pinned memory."""
 
     def __init__(self, shares: dict[str, Share], tags: bool) -> None:
         self.shares = shares
         self.tags = tags
 
-    def __getitem__(self, step: Step) -> Any:
+    def __getitem__(self, step: Step) -> _PartFields | Failure:
         return caught(lambda: self._make(step))
 
-    def _make(self, step: Step) -> dict[str, dict[str, Any]]:
+    def _make(self, step: Step) -> _PartFields:
         masked, tag_only = self._items("masked", step), self._items("tag-only", step)
         target = self._items("target", step) if step.use_target else []
-        parts = {}
+        parts: _PartFields = {}
         if masked or tag_only:
             parts["source"] = self._labelled(masked, tag_only)
         if target:
-            maps = {name: _stack(target, name) for name in ("stored", REGIONS) if name in target[0]}
-            parts["target"] = {**self._common(target), **maps}
+            parts["target"] = self._unlabelled(target)
         if reviewed := self._items("reviewed", step):
             parts["reviewed"] = self._labelled(reviewed, [])
         return parts
 
-    def _labelled(self, masked: list[Item], tag_only: list[Item]) -> dict[str, Any]:
-        common = self._common(masked + tag_only)
-        masks = _stack(masked, "mask") if masked else torch.empty((0, *common["images"].shape[-2:])).byte()
-        return {**common, "masks": masks}
-
-    def _items(self, name: str, step: Step) -> list[Item]:
+    def _items(self, name: str, step: Step) -> list[StreamItem]:
         if name not in self.shares:
             return []
         share = self.shares[name]
-        own = share.images // step.world
+        own = share.images // step.world_size
         first = step.number * share.images + step.rank * own
-        return [share.stream[position, step.round] for position in range(first, first + own)]
+        return [share.stream[position, step.pass_epoch] for position in range(first, first + own)]
 
-    def _common(self, items: Sequence[Item]) -> dict[str, Any]:
-        tags = torch.tensor([item["tag"] for item in items]) if self.tags else None
-        return {"images": _stack(items, "image"), "tags": tags, "keys": [item["key"] for item in items]}
+    def _labelled(self, masked: list[StreamItem], tag_only: list[StreamItem]) -> _SourceFields:
+        items = masked + tag_only
+        images = _stack_images(items)
+        masks = _stack_maps(masked, "mask")
+        if masks is None:
+            masks = torch.empty((0, *images.shape[-2:])).byte()
+        return {"images": images, "masks": masks, "tags": self._tags(items), "keys": [item.key for item in items]}
 
+    def _unlabelled(self, items: list[StreamItem]) -> _TargetFields:
+        return {
+            "images": _stack_images(items),
+            "tags": self._tags(items),
+            "keys": [item.key for item in items],
+            "stored": _stack_maps(items, "stored"),
+            "superpixels": _stack_maps(items, REGIONS),
+        }
 
-def _stack(items: Sequence[Item], name: str) -> Tensor:
-    return torch.stack([item[name] for item in items])
-
-
-def to_device(batch: T, device: torch.device | str, dtype: torch.dtype = torch.float32) -> T:
-    """A Batch (or a part of one) on `device`: images of `dtype` in [0, 1], everything else int64.
-
-    Bytes travel and become numbers on arrival: a quarter of the traffic of floats.
-    """
-    moved: dict[str, Any] = {}
-    for field in fields(batch):  # type: ignore[arg-type]
-        value = getattr(batch, field.name)
-        if is_dataclass(value):
-            moved[field.name] = to_device(value, device, dtype)
-        elif isinstance(value, Tensor):
-            there = value.to(device, non_blocking=True)
-            moved[field.name] = to_unit(there, dtype) if field.name == "images" else there.long()
-    return replace(batch, **moved)  # type: ignore[type-var]
+    def _tags(self, items: Sequence[StreamItem]) -> Tensor | None:
+        return torch.tensor([item.tag for item in items]) if self.tags else None
 
 
-def to_unit(images: Tensor, dtype: torch.dtype) -> Tensor:
-    """Bytes -> numbers in [0, 1]; numbers stay what they are."""
-    return images.to(dtype) / 255 if images.dtype == torch.uint8 else images.to(dtype)
+def _stack_images(items: Sequence[StreamItem]) -> Tensor:
+    return torch.stack([item.image for item in items])
+
+
+def _stack_maps(items: Sequence[StreamItem], name: str) -> Tensor | None:
+    """The maps called `name`, [B, H, W]; None where the items have none."""
+    return torch.stack([item.maps[name] for item in items]) if items and name in items[0].maps else None

@@ -1,4 +1,4 @@
-"""The changes of `Augment` on a whole batch at once, on whatever device it lies: what a GPU is for."""
+"""Augmentation of a whole batch at once, on the device where it lies."""
 
 from collections.abc import Sequence
 
@@ -6,29 +6,23 @@ import torch
 from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
-from endotransfer.batch import IGNORE
-from endotransfer.data.pipeline.transforms import (
-    GREY,
-    Augment,
-    Change,
-    Window,
-    blurred,
-    colour_matrices,
-    contrast_offset,
-)
-
-Changed = tuple[Tensor, dict[str, Tensor]]
+from endotransfer.config import AugmentConfig
+from endotransfer.data.pipeline.colour_change import GREY, blurred, colour_matrices, contrast_offset
+from endotransfer.data.pipeline.random_change import Change, Window, draw_change, output_size
+from endotransfer.label_values import IGNORE
 
 
-def augment_batch(augment: Augment, images: Tensor, maps: dict[str, Tensor], seeds: Sequence[int]) -> Changed:
-    """Images uint8 [B, 3, H, W] and maps of classes uint8 [B, H, W], each image as its seed says.
+def augment_batch(
+    settings: AugmentConfig, images: Tensor, maps: dict[str, Tensor], seeds: Sequence[int]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Images uint8 [B, 3, H, W] and maps of classes uint8 [B, H, W], each augmented by its own seed.
 
-    The same dice as one image at a time and the same pixels to within a level; only at the edge of a zoomed window
-    does this see the neighbours beyond it, which a crop has cut away.
+    Equals `augment_image` image by image to within a grey level; only at the edge of a zoomed window does this
+    interpolate with the neighbours beyond it, which a crop has cut away.
     """
     height, width = images.shape[-2:]
-    changes = [augment.draw(height, width, seed) for seed in seeds]
-    grid = _grid([change.window for change in changes], images, augment.size_of(height, width))
+    changes = [draw_change(settings, height, width, seed) for seed in seeds]
+    grid = _grid([change.window for change in changes], images, output_size(settings, height, width))
     maps = {name: _sample_map(labels, grid) for name, labels in maps.items()}
     pixels = grid_sample(images.float(), grid, mode="bilinear", padding_mode="zeros", align_corners=False)
     if any(change.recolours for change in changes):

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from endotransfer.batch import IGNORE, Sample
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.read.checked_mask import read_checked_mask
 from endotransfer.data.read.read_image import read_image_and_notes
+from endotransfer.label_values import IGNORE
+from endotransfer.sample import Sample
 
 Progress = Callable[[int, int], None]  # (done, total)
 Cache = bool | Literal["auto", "always", "never"]

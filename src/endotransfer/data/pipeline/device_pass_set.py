@@ -1,4 +1,4 @@
-"""A pass over a set that lies on the GPU already: nothing is copied, and super-pixels stay there from pass to pass."""
+"""A pass over a set that is on the GPU already: nothing is copied, and super-pixels stay there between passes."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,13 +9,13 @@ from torch import Tensor
 from endotransfer.batch import PassBatch
 from endotransfer.data.pipeline.decoded_images import DecodedImages
 from endotransfer.data.pipeline.pass_set import PassSet
-from endotransfer.data.pipeline.superpixels import Progress
+from endotransfer.data.pipeline.superpixel_cache import Progress
 
 READERS = 8  # threads that read super-pixels
 
 
 class DevicePassSet:
-    """`pass_set` with its images on `device`; batches carry bytes, which `to_device` makes numbers of."""
+    """`pass_set` with its images on `device`; batches hold bytes, which `to_device` converts to floats."""
 
     def __init__(self, pass_set: PassSet, device: torch.device) -> None:
         self.pass_set, self.device = pass_set, device

@@ -24,7 +24,8 @@ def swap_low_frequencies(source: Tensor, target: Tensor, beta: float) -> Tensor:
     columns = torch.fft.rfftfreq(width, 1 / width, dtype=torch.float64, device=source.device).round()
     low = (rows <= half_width).unsqueeze(1) & (columns <= half_width)
     spectrum = torch.where(low, torch.polar(other.abs(), spectrum.angle()), spectrum)
-    return torch.fft.irfft2(spectrum, s=(height, width)).clamp(0, 1)
+    swapped: Tensor = torch.fft.irfft2(spectrum, s=(height, width)).clamp(0, 1)
+    return swapped
 
 
 def partners(masked: int, tag_only: int, targets: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Loader processes that fail in plain words, leave training's random state alone and outlive SIGTERM."""
+"""Loader processes that report user errors as such, leave training's random state alone and survive SIGTERM."""
 
 import atexit
 import os
@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 from weakref import WeakSet
 
 import torch
@@ -16,7 +16,8 @@ from endotransfer.errors import DataError, EndotransferError
 
 GRACE = 60  # seconds that a loader process goes on serving after SIGTERM, while training saves and leaves
 
-_loaders: "WeakSet[DataLoader[Any]]" = WeakSet()
+T = TypeVar("T")
+_open_loaders: "WeakSet[DataLoader[object]]" = WeakSet()
 
 
 @dataclass(frozen=True)
@@ -27,15 +28,15 @@ class Failure:
     text: str
 
 
-def caught(make: Callable[[], Any]) -> Any:
-    """What `make` returns, or the Failure that says why it could not; for use where items are made."""
+def caught(make: Callable[[], T]) -> "T | Failure":
+    """The result of `make`, or the user's error that it raised; for use inside a loader process."""
     try:
         return make()
     except EndotransferError as error:
         return Failure(type(error), str(error))
 
 
-def results(loader: "DataLoader[Any]") -> Iterator[Any]:
+def results(loader: "DataLoader[T | Failure]") -> Iterator[T]:
     """The items of `loader`; a Failure among them is raised as the error it was."""
     try:
         for item in loader:
@@ -49,7 +50,7 @@ def results(loader: "DataLoader[Any]") -> Iterator[Any]:
         raise DataError(f"a process that loads images was killed, mostly for want of memory; {fix}.") from reason
 
 
-def _lost_a_process(loader: "DataLoader[Any]") -> bool:
+def _lost_a_process(loader: DataLoader[T]) -> bool:
     """Whether a process of `loader` has died; one that is about to gets a moment."""
     for process in getattr(loader._iterator, "_workers", ()):
         process.join(0.5)
@@ -58,13 +59,13 @@ def _lost_a_process(loader: "DataLoader[Any]") -> bool:
     return False
 
 
-def make_loader(dataset: Dataset[Any], plan: Iterable[Any], workers: int) -> "DataLoader[Any]":
+def make_loader(dataset: Dataset[T], plan: Iterable[object], workers: int) -> DataLoader[T]:
     """`dataset[entry]` for every entry of `plan`, in order, made by `workers` processes (0: in this one).
 
     The processes stay for the next iteration, for which `plan` may have changed, until `close_loader`.
     """
     forked = workers > 0 and sys.platform == "linux"  # elsewhere forking is not safe
-    loader: DataLoader[Any] = DataLoader(
+    loader: DataLoader[T] = DataLoader(
         dataset,
         sampler=plan,
         batch_size=None,  # an entry is a whole batch already
@@ -76,11 +77,11 @@ def make_loader(dataset: Dataset[Any], plan: Iterable[Any], workers: int) -> "Da
         pin_memory=torch.cuda.is_available(),
         generator=torch.Generator(),  # or iterators would draw seeds from training's random numbers
     )
-    _loaders.add(loader)
+    _open_loaders.add(loader)
     return loader
 
 
-def close_loader(loader: "DataLoader[Any]") -> None:
+def close_loader(loader: DataLoader[T]) -> None:
     """End the processes of `loader`; iterating over it again starts new ones."""
     # No public call does this while something still refers to the iterator.
     iterator, loader._iterator = loader._iterator, None
@@ -90,11 +91,11 @@ def close_loader(loader: "DataLoader[Any]") -> None:
 
 @atexit.register  # the standard library would send SIGTERM and wait until the loader processes obey
 def _close_all() -> None:
-    for loader in list(_loaders):
+    for loader in list(_open_loaders):
         close_loader(loader)
 
 
-def _as_it_is(item: Any) -> Any:
+def _as_it_is(item: T) -> T:
     return item
 
 

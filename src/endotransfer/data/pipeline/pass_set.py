@@ -1,25 +1,27 @@
-"""The whole of a set, once: what a target pass and statistics over a domain look at."""
+"""A whole set once, in order: for target passes and statistics over a domain."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
 
 from endotransfer.batch import PassBatch
-from endotransfer.data.pipeline.batch_source import to_unit
 from endotransfer.data.pipeline.decoded_images import DecodedImages
-from endotransfer.data.pipeline.loader_processes import caught, make_loader, results
+from endotransfer.data.pipeline.loader_processes import Failure, caught, make_loader, results
 from endotransfer.data.pipeline.stream import superpixels_of
-from endotransfer.data.pipeline.superpixels import Progress, SuperpixelCache
+from endotransfer.data.pipeline.superpixel_cache import Progress, SuperpixelCache
+from endotransfer.data.pipeline.to_device import to_unit
 from endotransfer.errors import ConfigError
+
+Stack = tuple[list[int], Tensor]  # indices, and their images uint8 [B, 3, H, W]
 
 
 class PassSet:
-    """All images of a set once, in order, unaugmented; process `rank` of `world` sees every world-th image."""
+    """All images of a set once, in order, unaugmented; process `rank` of `world_size` sees its share."""
 
     def __init__(
         self,
@@ -27,16 +29,16 @@ class PassSet:
         *,
         batch: int,
         rank: int = 0,
-        world: int = 1,
+        world_size: int = 1,
         tags: bool = True,
         superpixels: SuperpixelCache | None = None,
         workers: int = 0,
     ) -> None:
         self.images = images
-        self.indices = range(rank, len(images), world)
+        self.indices = range(rank, len(images), world_size)
         self.tags = tags
         self.cache = superpixels
-        # Read in every pass: where the images are kept in memory their super-pixels are too, in a third of the room.
+        # Needed in every pass: where the images are in memory, so are their super-pixels, in a third of the space.
         self._regions: dict[str, Tensor] = {}
         self._index = {sample.key: index for index, sample in enumerate(images.samples)}
         self.plan = [self.indices[start : start + batch] for start in range(0, len(self.indices), batch)]
@@ -92,12 +94,12 @@ class PassSet:
 
 
 @dataclass(frozen=True)
-class _Stacks(Dataset[Any]):
+class _Stacks(Dataset[Stack | Failure]):
     """Indices -> (indices, images uint8 [B, 3, H, W])."""
 
     images: DecodedImages
 
-    def __getitem__(self, indices: range) -> Any:
+    def __getitem__(self, indices: range) -> Stack | Failure:
         return caught(lambda: (list(indices), torch.stack([self.images[index].image for index in indices])))
 
 
@@ -111,5 +113,6 @@ class _Arrays:
     def __len__(self) -> int:
         return len(self.indices)
 
-    def __getitem__(self, place: int) -> np.ndarray:
-        return self.images[self.indices[place]].image.permute(1, 2, 0).numpy()
+    def __getitem__(self, place: int) -> NDArray[np.uint8]:
+        pixels: NDArray[np.uint8] = self.images[self.indices[place]].image.permute(1, 2, 0).numpy()
+        return pixels

@@ -1,25 +1,35 @@
 """The endless, shuffled, augmented sequence of one kind of images: masked, tag-only, or target."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import Dataset
 
-from endotransfer.batch import IGNORE
+from endotransfer.config import AugmentConfig
 from endotransfer.data.pipeline.decoded_images import DecodedImages
 from endotransfer.data.pipeline.order import ClassOrder, Order, augmentation_seed
-from endotransfer.data.pipeline.superpixels import SuperpixelCache
-from endotransfer.data.pipeline.transforms import REGIONS, Augment
+from endotransfer.data.pipeline.superpixel_cache import SuperpixelCache
+from endotransfer.data.pipeline.transforms import REGIONS, augment_image
 from endotransfer.errors import DataError
+from endotransfer.label_values import IGNORE
 
-Item = dict[str, Any]  # image, tag, key; and mask, stored, superpixels where there are such
-MapReader = Callable[[int, str], np.ndarray | None]  # (round, key) -> the map uint8 [H, W] stored for that image
+MapReader = Callable[[int, str], NDArray[np.uint8] | None]  # (pass_epoch, key) -> the map [H, W] stored for that image
 
 
-class Stream(Dataset[Item]):
+@dataclass(frozen=True)
+class StreamItem:
+    """One augmented training image."""
+
+    image: Tensor  # uint8 [3, H, W]
+    tag: int
+    key: str
+    maps: dict[str, Tensor]  # integers [H, W]: mask, stored, superpixels, as far as the stream has them
+
+
+class Stream:
     """`images` in the order of (`seed`, `name`), each pass over them shuffled and augmented anew.
 
     `by_class`: every class comes up equally often, instead of every image; for images that have masks.
@@ -31,7 +41,7 @@ class Stream(Dataset[Item]):
         images: DecodedImages,
         *,
         seed: int,
-        augment: Augment | None = None,
+        augment: AugmentConfig | None = None,
         maps: MapReader | None = None,
         superpixels: SuperpixelCache | None = None,
         by_class: bool = False,
@@ -44,29 +54,30 @@ class Stream(Dataset[Item]):
         self.superpixels = superpixels
         self.order = ClassOrder(seed, name, images.present) if by_class else Order(seed, name, len(images))
 
-    def __getitem__(self, entry: tuple[int, int | None]) -> Item:
-        """`entry` = (position, round): the sample there, its image and all its maps under one geometry.
+    def __getitem__(self, entry: tuple[int, int | None]) -> StreamItem:
+        """`entry` = (position, pass_epoch): the image at that position and all its maps under one geometry.
 
-        `round` says which stored map to read; None, before the first target pass: there is none.
+        `pass_epoch` says which stored map to read; None, before the first target pass: there is none.
         """
-        position, round = entry
+        position, pass_epoch = entry
         epoch, index = self.order.entry(position)
         sample, picture = self.images.samples[index], self.images[index]
-        image, maps = picture.image, self.stored(sample.key, round)
+        image, maps = picture.image, self.stored(sample.key, pass_epoch)
         if picture.mask is not None:
             maps["mask"] = picture.mask
         if self.superpixels is not None:
             maps[REGIONS] = superpixels_of(image, self.superpixels)
         if self.augment is not None:
-            image, maps = self.augment(image, maps, augmentation_seed(self.seed, self.name, epoch, sample.key))
-        return {"image": image, "tag": sample.tag, "key": sample.key, **maps}
+            seed = augmentation_seed(self.seed, self.name, epoch, sample.key)
+            image, maps = augment_image(self.augment, image, maps, seed)
+        return StreamItem(image, sample.tag, sample.key, maps)
 
-    def stored(self, key: str, round: int | None) -> dict[str, Tensor]:
-        """The map of image `key` that the pass of `round` stored; empty before the first pass."""
-        if self.maps is None or round is None:
+    def stored(self, key: str, pass_epoch: int | None) -> dict[str, Tensor]:
+        """The map of image `key` that the pass of `pass_epoch` stored; empty before the first pass."""
+        if self.maps is None or pass_epoch is None:
             return {}
-        stored, size = self.maps(round, key), self.images.size
-        if stored is None:  # the pass had nothing to say about this image
+        stored, size = self.maps(pass_epoch, key), self.images.size
+        if stored is None:  # the pass labelled nothing in this image
             return {"stored": torch.full(size, IGNORE, dtype=torch.uint8)}
         if stored.shape != size:
             what = f"the map stored for {key} has the shape {stored.shape} instead of {size}"

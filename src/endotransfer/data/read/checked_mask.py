@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from endotransfer.batch import Sample
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.folders.faults import FaultError, failure
 from endotransfer.data.folders.pairs import check_tag, other_size
 from endotransfer.data.pipeline.threads import in_threads
 from endotransfer.data.read.read_image import image_size
 from endotransfer.data.read.read_mask import MaskReading, read_mask
+from endotransfer.sample import Sample
 
 
 def read_checked_mask(

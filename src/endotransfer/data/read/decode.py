@@ -9,10 +9,7 @@ from pathlib import Path
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from endotransfer.data.folders.faults import FaultError, failure
-from endotransfer.data.read import image_limits as guard
-
-# Above our own limit anyway; an error rather than a warning in case the library's limit is ever lowered.
-warnings.simplefilter("error", Image.DecompressionBombWarning)
+from endotransfer.data.read.image_limits import FORMATS, oversize, too_many_frames
 
 _ORIENTATION = 0x0112  # EXIF tag; 1 = upright, 5 to 8 swap height and width
 LOSSY = ("JPEG", "WEBP")  # formats whose values may not be what was written
@@ -57,7 +54,7 @@ def _opened(path: Path) -> Iterator[tuple[Image.Image, int]]:
     """The opened file, its header within limits, and its EXIF orientation (1 to 8)."""
     _check_file(path)
     try:
-        with Image.open(path, formats=guard.FORMATS) as image:
+        with _open(path) as image:
             _check_limits(path, image)
             yield image, _orientation(image)
     except FaultError:
@@ -74,6 +71,13 @@ def _opened(path: Path) -> Iterator[tuple[Image.Image, int]]:
         raise failure("damaged", path, what, "copy it again from where it came from, or remove it") from reason
 
 
+def _open(path: Path) -> Image.Image:
+    """Read the header.  Pillow's warning about size is made an error: our own limits say the rest."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        return Image.open(path, formats=FORMATS)
+
+
 def _check_file(path: Path) -> None:
     try:
         size = path.stat().st_size
@@ -88,9 +92,9 @@ def _check_file(path: Path) -> None:
 
 def _check_limits(path: Path, image: Image.Image) -> None:
     width, height = image.size
-    if wrong := guard.oversize(height, width):
+    if wrong := oversize(height, width):
         raise failure("too-large", path, wrong, "scale it down, or remove it")
-    if wrong := guard.too_many_frames(getattr(image, "n_frames", 1)):
+    if wrong := too_many_frames(getattr(image, "n_frames", 1)):
         raise failure("several-frames", path, wrong, "save the wanted one as a single image")
 
 

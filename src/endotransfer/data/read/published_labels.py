@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from endotransfer.batch import IGNORE
 from endotransfer.data.folders.classes import LabelNumbers
 from endotransfer.data.folders.faults import failure
 from endotransfer.data.read.decode import LOSSY, decode
 from endotransfer.data.read.mask_channels import single_channel
 from endotransfer.data.read.wide_png import first_channel
+from endotransfer.label_values import IGNORE
 
 
 def read_published_labels(path: Path, numbers: LabelNumbers) -> NDArray[np.uint8]:

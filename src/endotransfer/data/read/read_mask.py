@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from endotransfer.batch import IGNORE
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.folders.faults import FaultError, failure
 from endotransfer.data.read.decode import LOSSY, Decoded, decode
 from endotransfer.data.read.mask_channels import single_channel
 from endotransfer.data.read.published_labels import read_published_labels
+from endotransfer.label_values import IGNORE
 
 _SMALL = 31  # values up to here look like class numbers, not like grey
 _NEAR = 20  # a compressed black or white area strays by so many grey values

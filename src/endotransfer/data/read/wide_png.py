@@ -3,9 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torchvision.io import ImageReadMode, decode_png
 
 from endotransfer.data.folders.faults import failure
 from endotransfer.data.read.decode import read_header
@@ -33,9 +31,13 @@ def first_channel(path: Path) -> NDArray[np.uint16]:
     if head is None or (head[24], head[25]) != (16, _RGB):
         fix = "use the file as it was published, not a converted copy"
         raise failure("not-wide", path, "is not a PNG with 16 bits in each of three colours", fix)
+    import torch  # slow to import, and only this format needs it
+    from torchvision.io import ImageReadMode, decode_png
+
     try:
         data = torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8)
-        return decode_png(data, ImageReadMode.UNCHANGED)[0].numpy()
+        channel: NDArray[np.uint16] = decode_png(data, ImageReadMode.UNCHANGED)[0].numpy()
+        return channel
     except (RuntimeError, OSError) as reason:
         what = "cannot be decoded (cut short or damaged)"
         raise failure("damaged", path, what, "copy it again from where it came from, or remove it") from reason

@@ -54,13 +54,14 @@ class Backbone(nn.Module):
         # Part of the state: a checkpoint cannot be run with the stride elsewhere, though all its shapes would fit.
         self.register_buffer("stride_on_conv", torch.tensor(1 if stride_on == "conv1" else 2))
         self.stride_on = stride_on
-        self.register_load_state_dict_post_hook(_follow_stride)
+        self.register_load_state_dict_post_hook(_follow_stride)  # type: ignore[no-untyped-call]
 
     def forward(self, images: Tensor) -> list[Tensor]:
-        return self.net(images)
+        maps: list[Tensor] = self.net(images)
+        return maps
 
 
-def _follow_stride(backbone: Any, _: object) -> None:
+def _follow_stride(backbone: Backbone, _: object) -> None:
     """After a checkpoint is loaded: put the stride where it was in training."""
     trained_with = f"conv{int(backbone.stride_on_conv)}"
     if (backbone.stride_on, trained_with) == ("conv1", "conv2"):

@@ -33,7 +33,8 @@ class FoldedConvolution(nn.Conv2d):
         weight = self.weight * scale.view(-1, 1, 1, 1)
         if x.is_cuda and self.is_wide:  # pragma: needs cuda
             return dilated_convolution(x, weight, shift, self.dilation[0])
-        return self._conv_forward(x, weight, shift)
+        convolved: Tensor = self._conv_forward(x, weight, shift)
+        return convolved
 
     @property
     def is_wide(self) -> bool:

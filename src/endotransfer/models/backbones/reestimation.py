@@ -1,7 +1,7 @@
 """AdaBN's step: every running mean and variance of a network estimated anew, from the images of another domain."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -39,7 +39,7 @@ class Moments:
 
 
 @torch.no_grad()
-def reestimate(network: nn.Module, forward: Callable[[Tensor], Any], batches: Iterable[Tensor], domain: str) -> int:
+def reestimate(network: nn.Module, forward: Callable[[Tensor], object], batches: Iterable[Tensor], domain: str) -> int:
     """Set the statistics of all BatchNorm layers to those over `batches` of images; returns how many layers there are.
 
     `forward` takes images through `network`; `domain` says whose statistics are meant where layers keep two sets.  The

@@ -64,5 +64,5 @@ class ScoreCritic(nn.Module):
         )  # fmt: skip
 
     def forward(self, scores: Tensor) -> Tensor:
-        source, target = self.layers(scores).split(1, dim=1)
-        return target - source
+        logits: Tensor = self.layers(scores)
+        return logits[:, 1:] - logits[:, :1]

@@ -26,7 +26,8 @@ class FeatureGenerator(nn.Module):
 
     def forward(self, features: Tensor, noise: Tensor) -> Tensor:
         seen = torch.cat([features, noise.to(features.dtype)], dim=1)
-        return features + self.leave(self.body(self.enter(seen)))
+        adapted: Tensor = features + self.leave(self.body(self.enter(seen)))
+        return adapted
 
 
 def _norm(channels: int) -> nn.Module:

@@ -36,7 +36,7 @@ class Translator(nn.Module):
         inner = self.blocks(self.to_quarter(half))
         # Enlarged, then convolved: a transposed convolution would leave a chequered pattern for the critic to find.
         inner = self.back_to_half(interpolate(inner, size=half.shape[-2:]))
-        change = self.last(self.back_to_full(interpolate(inner, size=full.shape[-2:])))
+        change: Tensor = self.last(self.back_to_full(interpolate(inner, size=full.shape[-2:])))
         return (images.clamp(DARKEST, 1 - DARKEST).logit() + change.to(images.dtype)).sigmoid()
 
 

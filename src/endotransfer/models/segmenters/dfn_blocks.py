@@ -23,7 +23,8 @@ class RefinementBlock(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         reduced = self.reduce(features)
-        return self.activation(reduced + self.residual(reduced))
+        refined: Tensor = self.activation(reduced + self.residual(reduced))
+        return refined
 
 
 class ChannelAttention(nn.Module):
@@ -37,7 +38,8 @@ class ChannelAttention(nn.Module):
 
     def weights(self, low: Tensor, high: Tensor) -> Tensor:
         """How much each channel of `low` counts, 0 to 1: [B, channels]."""
-        return self.layers(torch.cat([low, high], dim=1).mean((2, 3))).sigmoid()
+        weights: Tensor = self.layers(torch.cat([low, high], dim=1).mean((2, 3))).sigmoid()
+        return weights
 
     def forward(self, low: Tensor, high: Tensor) -> Tensor:
         return low * self.weights(low, high)[:, :, None, None] + high

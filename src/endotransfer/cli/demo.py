@@ -1,20 +1,20 @@
 """The demo: four systems on the embedded phantom, a table, and pictures.  Also the smallest complete experiment."""
 
-import json
 import shlex
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from endotransfer.config import Experiment, experiment_from
 from endotransfer.data.phantom.draw_once import draw_once, unfinished_phantom
+from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.engine.run import train
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import ConfigError
 from endotransfer.io import write_atomically
+from endotransfer.results import Results
 
 PHANTOM = {
     "images": 240,
@@ -67,7 +67,7 @@ def demo_experiment(data: Path, method: str, preset: str, seed: int) -> Experime
     )
 
 
-def run_demo(out: Path, *, seed: int = 0, force: bool = False, console: Console | None = None) -> list[dict[str, Any]]:
+def run_demo(out: Path, *, seed: int = 0, force: bool = False, console: Console | None = None) -> list[Results]:
     """Generate, train, evaluate, print, draw.  A stopped demo goes on where it was."""
     from endotransfer.report.tables import as_markdown, print_results
 
@@ -84,13 +84,12 @@ def run_demo(out: Path, *, seed: int = 0, force: bool = False, console: Console 
         say=lambda line: console.print(line, markup=False, soft_wrap=True),
     )  # fmt: skip
     results = [_one(experiment, out / name, console, force=force) for name, experiment in systems.items()]
-    print_results(results, console, title=f"The phantom's target, {results[0]['images']} test images, per cent")
+    print_results(results, console, title=f"The phantom's target, {results[0].images} test images, per cent")
     write_atomically(out / "table.md", as_markdown(results), ConfigError)
     sheet = _draw_sheet(out, data, seed)
     console.print(f"pictures: {sheet}\ntable:    {out / 'table.md'}", markup=False, soft_wrap=True)
     console.print(
-        f"took {time.perf_counter() - began:.0f} s.  Research use only, not a medical device.\n"
-        f"look at it: {viewer_command(out, seed)}",
+        f"took {time.perf_counter() - began:.0f} s.  {DISCLAIMER}\nlook at it: {viewer_command(out, seed)}",
         markup=False,
         soft_wrap=True,
     )
@@ -113,10 +112,10 @@ def _refuse_foreign(out: Path) -> None:
         raise ConfigError(f"{out} is not empty and holds no demo; choose another --out, nothing is overwritten.")
 
 
-def _one(experiment: Experiment, out: Path, console: Console, *, force: bool) -> dict[str, Any]:
+def _one(experiment: Experiment, out: Path, console: Console, *, force: bool) -> Results:
     """One system; a finished run is not repeated, unless `force` asks for it."""
     run = RunFolder(out)
-    finished = None if force else _read_results(run)
+    finished = None if force else Results.read_if_whole(run.results)
     if finished is not None:
         return finished
     resume = not force and any(run.checkpoints.glob("step-*"))
@@ -131,17 +130,8 @@ def _one(experiment: Experiment, out: Path, console: Console, *, force: bool) ->
     return results
 
 
-def _read_results(run: RunFolder) -> dict[str, Any] | None:
-    """The figures of a finished run.  Where they are missing or damaged, the last checkpoint is measured again."""
-    try:
-        results = json.loads(run.results.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return results if isinstance(results, dict) and {"method", "seed", "images"} <= results.keys() else None
-
-
 def _draw_sheet(out: Path, data: Path, seed: int) -> Path:
-    from endotransfer.data.folders.domain import read_folder
+    from endotransfer.data.folders.read_folder import read_folder
     from endotransfer.predict.predictor import load
     from endotransfer.report.prediction_sheet import prediction_sheet
 

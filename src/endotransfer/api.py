@@ -1,0 +1,285 @@
+"""The Python interface: what the command line can do, as functions.  The command line calls these.
+
+A path may be text or a `Path`.  A mistake raises one of `endotransfer.errors`, whose text is one sentence.  Heavy
+libraries are imported when a function is called.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from endotransfer.errors import CheckpointError, ConfigError
+from endotransfer.io import write_atomically
+from endotransfer.paths import AnyPath, as_path, as_paths
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from endotransfer.compare.cells import Cell, Figures
+    from endotransfer.config import Experiment
+    from endotransfer.data.folders.split import Counts
+    from endotransfer.data.importers import ImportReport
+    from endotransfer.data.inspect import Inspection
+    from endotransfer.export.check import Check
+    from endotransfer.predict.image_predictor import ImagePredictor
+    from endotransfer.results import Results
+
+Precision = Literal["auto", "32", "bf16"]
+
+
+class BenchmarkRun(NamedTuple):
+    """`results`: what results.json holds.  `missing`: the cells without results, failed or not yet trained."""
+
+    results: "Figures"
+    missing: "list[Cell]"
+
+
+def read_experiment(path: AnyPath, settings: Sequence[str] = ()) -> "Experiment":
+    """Read an experiment file, or the built-in recipe of that name.  `settings`: `a.b=c` each, as `--set` takes."""
+    from endotransfer.config import read_experiment as read
+
+    return read(as_path(path, "the experiment"), list(settings))
+
+
+def train(
+    experiment: "Experiment | AnyPath",
+    out: AnyPath,
+    *,
+    settings: Sequence[str] = (),
+    resume: bool = False,
+    force: bool = False,
+    console: "Console | None" = None,
+) -> "Results | None":
+    """Train, save the model and measure it; returns what results.json holds, or None if the run was asked to stop.
+
+    `experiment`: an `Experiment`, or the path of one; `settings` (`a.b=c`) change it.  `resume` continues a run that
+    was stopped; `force` replaces one.
+    """
+    from endotransfer.config import Experiment
+    from endotransfer.engine.run import train as run
+
+    if isinstance(experiment, Experiment):
+        experiment = experiment.with_settings(settings) if settings else experiment
+    else:
+        experiment = read_experiment(experiment, settings)
+    return run(experiment, as_path(out, "out"), resume=resume, force=force, console=console)
+
+
+def evaluate(
+    run: AnyPath,
+    folders: AnyPath | Iterable[AnyPath],
+    *,
+    split: str | None = None,
+    out: AnyPath | None = None,
+    device: str | None = None,
+    pranet: bool = False,
+    flips: bool = False,
+) -> "Results":
+    """Measure the model of `run` on labelled images: the split `test` of `folders` where they have one, unless asked.
+
+    `out`: also write the results to this JSON file.  `pranet` adds the PraNet protocol, `flips` averages over four
+    mirror images.
+    """
+    from endotransfer.engine.run import evaluate as measure
+
+    return measure(
+        as_path(run, "run"), as_paths(folders, "folders"), split=split,
+        out=None if out is None else as_path(out, "out"), device=device, pranet=pranet, flips=flips,
+    )  # fmt: skip
+
+
+def load(
+    run: AnyPath,
+    device: str | None = None,
+    *,
+    flips: bool = False,
+    precision: Precision = "32",
+    backend: Literal["auto", "torch", "onnx"] = "auto",
+    threads: int | None = None,
+) -> "ImagePredictor":
+    """The model of a run folder, a model folder or an exported bundle, ready to predict.
+
+    A bundle is run by ONNX Runtime (with `threads` of the CPU), unless a `device` or `backend="torch"` is asked for;
+    everything else by torch.  `flips` averages over four mirror images; `precision="auto"` is bf16 on a GPU.
+    """
+    from endotransfer.predict.load import load as open_model
+
+    where = as_path(run, "run")
+    return open_model(where, device, flips=flips, precision=precision, backend=backend, threads=threads)
+
+
+def predict_files(
+    run: AnyPath,
+    inputs: AnyPath | Iterable[AnyPath],
+    out: AnyPath,
+    *,
+    masks: Literal["png", "rle", "polygons", "none"] | None = None,
+    overlays: bool = True,
+    batch: int | None = None,
+    flips: bool = False,
+    precision: Precision = "auto",
+    device: str | None = None,
+    console: "Console | None" = None,
+) -> None:
+    """Write masks, overlays and tables for images, folders and patterns of them, and an annotated copy of videos."""
+    from endotransfer.predict.predict_files import predict_files as predict
+
+    if device not in (None, "cpu", "cuda"):
+        raise ConfigError(f"the device is cpu or cuda, not '{device}'.")
+    predict(
+        as_path(run, "run"), as_paths(inputs, "inputs"), as_path(out, "out"), console, masks=masks, overlays=overlays,
+        batch=batch, flips=flips, precision=precision, device=device,
+    )  # fmt: skip
+
+
+def export_model(
+    run: AnyPath, out: AnyPath, *, size: tuple[int, int] | None = None, images: AnyPath | None = None
+) -> "Check":
+    """Write a bundle that runs with ONNX Runtime alone, checked against torch; returns how closely they agree.
+
+    `size` = (height, width): take only images of this size; None: any.  `images`: also check on this folder.
+    """
+    from endotransfer.export.bundle import write_bundle
+
+    folder = None if images is None else as_path(images, "images")
+    return write_bundle(as_path(run, "run"), as_path(out, "out"), size=size, images=folder)
+
+
+def inspect_folder(folder: AnyPath) -> "Inspection":
+    """Look at every file of a folder; returns its statistics, and every fault with its file and fix."""
+    from endotransfer.data.inspect import inspect_folder as inspect
+
+    return inspect(as_path(folder, "the folder"))
+
+
+def import_dataset(
+    name: str,
+    source: AnyPath,
+    out: AnyPath,
+    /,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    **options: str,
+) -> "ImportReport":
+    """Convert the public data set `name`, downloaded to `source`, to the native layout at `out` (new or empty).
+
+    `progress(done, total)` is called after every image; `options` are the importer's own.
+    """
+    from endotransfer.data.importers import import_dataset as convert
+
+    return convert(name, as_path(source, "source"), as_path(out, "out"), progress=progress, **options)
+
+
+def split_folder(folder: AnyPath, test_share: float = 1 / 3, seed: int = 0, *, force: bool = False) -> "Counts":
+    """Divide a folder into train and test, with all images of a patient and near-duplicates on one side.
+
+    Returns the number of images, groups and tags of each part.
+    """
+    from endotransfer.data.folders.split import split_folder as split
+
+    return split(as_path(folder, "the folder"), test_share=test_share, seed=seed, force=force)
+
+
+def write_phantom(
+    out: AnyPath,
+    images: int = 300,
+    seed: int = 0,
+    *,
+    size: int = 128,
+    variant: Literal["lesion", "five_class"] = "lesion",
+    processes: int | None = None,
+) -> list[Path]:
+    """Generate the procedural endoscopy phantom, two domains with `images` images each; returns their folders."""
+    from endotransfer.data.phantom import write_phantom as write
+
+    return write(as_path(out, "out"), images, seed, size=size, variant=variant, processes=processes)
+
+
+def benchmark(
+    suite: AnyPath,
+    out: AnyPath,
+    *,
+    settings: Sequence[str] = (),
+    seeds: int | None = None,
+    jobs: int = 1,
+    only: Sequence[str] = (),
+    force: bool = False,
+    command: str = "",
+    console: "Console | None" = None,
+) -> BenchmarkRun:
+    """Train every system of a suite (a file, or a built-in recipe) with every seed, and write the tables to `out`.
+
+    A benchmark that was stopped continues.  `jobs`: systems trained side by side; `only`: their labels.
+    """
+    from endotransfer.compare.runner import run_benchmark
+    from endotransfer.compare.suite import read_suite
+    from endotransfer.report.benchmark_table import write_tables
+
+    folder = as_path(out, "out")
+    results, missing = run_benchmark(
+        read_suite(as_path(suite, "the suite"), list(settings)), folder, seeds=seeds, jobs=jobs, only=only, force=force,
+        command=command, console=console, written=lambda results: write_tables(results, folder),
+    )  # fmt: skip
+    return BenchmarkRun(results, missing)
+
+
+def sweep(
+    suite: AnyPath,
+    grid: Mapping[str, Sequence[object]] | Sequence[str],
+    out: AnyPath,
+    *,
+    settings: Sequence[str] = (),
+    system: str | None = None,
+    seeds: int | None = None,
+    jobs: int = 1,
+    force: bool = False,
+    command: str = "",
+    console: "Console | None" = None,
+) -> BenchmarkRun:
+    """Train one method at every point of a grid of its settings: `{"mu": [1, 10]}`, or texts such as `mu=1,10`.
+
+    `system`: vary the system of this label, not the file's `method`.
+    """
+    from endotransfer.compare.runner import run_benchmark
+    from endotransfer.compare.sweep import as_csv, matrix_of, read_grid, read_sweep
+
+    folder = as_path(out, "out")
+    values = {key: list(row) for key, row in grid.items()} if isinstance(grid, Mapping) else read_grid(grid)
+
+    def write_csv(results: "Figures") -> None:
+        write_atomically(folder / "sweep.csv", as_csv(values, results["summary"]), CheckpointError)
+
+    results, missing = run_benchmark(
+        read_sweep(as_path(suite, "the suite"), values, list(settings), system), folder, seeds=seeds, jobs=jobs,
+        force=force, command=command, console=console, written=write_csv,
+        extra={"matrix": lambda cells: matrix_of(values, cells)},
+    )  # fmt: skip
+    return BenchmarkRun(results, missing)
+
+
+def compare_runs(first: AnyPath, second: AnyPath, metric: str = "miou", *, resamples: int = 1000) -> "Figures":
+    """`metric` of two runs on the same test images, and first minus second with its 95 % interval (paired)."""
+    from endotransfer.compare.paired import compare_runs as compare
+
+    return compare(as_path(first, "the first run"), as_path(second, "the second run"), metric, resamples)
+
+
+def write_report(
+    folder: AnyPath,
+    out: AnyPath | None = None,
+    *,
+    data: AnyPath | Iterable[AnyPath] = (),
+    photographs: bool = True,
+    force: bool = False,
+    console: "Console | None" = None,
+) -> Path:
+    """Write one self-contained HTML page about a run, a benchmark, a sweep or a demo; returns its path.
+
+    `data`: where folders of images lie now, if they were moved.  Without `photographs`, masks are drawn on grey.
+    """
+    from endotransfer.report.html_report import write_report as write
+
+    return write(
+        as_path(folder, "the folder"), None if out is None else as_path(out, "out"), data=as_paths(data, "data"),
+        photographs=photographs, force=force, console=console,
+    )  # fmt: skip

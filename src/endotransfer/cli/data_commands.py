@@ -1,0 +1,97 @@
+"""The commands about folders of images: data inspect, phantom, import, split."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from endotransfer import api
+from endotransfer.cli.options import Force, Imports
+
+if TYPE_CHECKING:
+    from endotransfer.data.importers import ImportReport
+
+Variant = Literal["lesion", "five_class"]
+app = typer.Typer(help="Inspect, generate, import and split folders of images.", no_args_is_help=True)
+
+
+@app.command()
+def inspect(
+    folder: Annotated[Path, typer.Argument(help="A folder with images/, masks/ and labels.csv.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print a folder's fingerprint and name every fault with its file and fix; exit code 3 where there are faults."""
+    inspection = api.inspect_folder(folder)
+    if as_json:
+        print(json.dumps(inspection.as_dict(), indent=2))
+    else:
+        from rich.console import Console
+
+        from endotransfer.data.inspect import render
+
+        Console().print(render(inspection))
+    if inspection.errors:
+        raise typer.Exit(3)
+
+
+@app.command()
+def phantom(
+    out: Annotated[Path, typer.Argument(help="Folder to write; it must be new or empty.")],
+    images: Annotated[int, typer.Option(min=1, help="Images of each domain.")] = 300,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    size: Annotated[int, typer.Option(min=32, max=1024, help="Height and width in pixels.")] = 128,
+    variant: Annotated[Variant, typer.Option(help="lesion (two classes, tags) or five_class (no tags).")] = "lesion",
+) -> None:
+    """Generate the procedural endoscopy phantom: two domains, masks and tags."""
+    for folder in api.write_phantom(out, images, seed, size=size, variant=variant):
+        print(folder)
+
+
+@app.command(name="import")
+def import_(
+    name: Annotated[str, typer.Argument(help="A data set of `endotransfer datasets`.")],
+    source: Annotated[Path, typer.Argument(help="The data set as published.")],
+    out: Annotated[Path, typer.Argument(help="Folder to write; it must be new or empty.")],
+    options: Annotated[
+        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Of the importer.")
+    ] = None,
+    imports: Imports = None,
+) -> None:
+    """Convert a public data set to the native layout."""
+    from endotransfer.data.importers import IMPORTERS
+    from endotransfer.errors import ConfigError
+
+    pairs = [option.partition("=") for option in options or []]
+    if any(not equals for _, equals, _ in pairs):
+        raise ConfigError("--option takes NAME=VALUE; write for example --option masks=annotations.")
+    chosen = {key: value for key, _, value in pairs}
+    IMPORTERS.get(name).check(chosen)  # before the call: an option must not pass for an argument of ours
+    print(_import_with_bar(name, source, out, chosen))
+
+
+def _import_with_bar(name: str, source: Path, out: Path, options: dict[str, str]) -> "ImportReport":
+    from rich.console import Console
+
+    from endotransfer.engine.progress_bar import progress_bar
+
+    with progress_bar(Console(stderr=True), shown=True) as bar:
+        task = bar.add_task(f"importing {name}", total=None, note="")
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        return api.import_dataset(name, source, out, progress=show, **options)
+
+
+@app.command()
+def split(
+    folder: Annotated[Path, typer.Argument(help="A folder with images/ and, if any, labels.csv.")],
+    test_share: Annotated[float, typer.Option(min=0.01, max=0.99)] = 1 / 3,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    force: Force = False,
+) -> None:
+    """Divide a folder into train and test, keeping patients and near-duplicates on one side."""
+    for part, counts in api.split_folder(folder, test_share, seed, force=force).items():
+        tags = ", ".join(f"{count} {tag}" for tag, count in counts.items() if tag not in ("images", "groups"))
+        print(f"{part}: {counts['images']} images in {counts['groups']} groups ({tags})")

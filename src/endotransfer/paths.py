@@ -1,0 +1,25 @@
+"""Paths as callers give them: text or `Path`, checked where they come in."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from endotransfer.errors import ConfigError
+
+AnyPath = str | os.PathLike[str]
+
+
+def as_path(value: AnyPath, name: str) -> Path:
+    """`value` as a path.  `name`: the argument that it is, for the message."""
+    if not isinstance(value, str | os.PathLike):
+        raise ConfigError(f"{name} is {value!r}, which is no path; give text or a pathlib.Path.")
+    return Path(value).expanduser()
+
+
+def as_paths(values: AnyPath | Iterable[AnyPath], name: str) -> list[Path]:
+    """One path or several."""
+    if isinstance(values, str | os.PathLike):
+        return [as_path(values, name)]
+    if not isinstance(values, Iterable):
+        raise ConfigError(f"{name} is {values!r}, which is neither a path nor a list of them; give text or a Path.")
+    return [as_path(value, name) for value in values]

@@ -1,0 +1,112 @@
+"""results.json of a run: what was measured, its figures with intervals, what it cost and what training found."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+
+from endotransfer.errors import CheckpointError, EndotransferError
+from endotransfer.io import write_atomically
+from endotransfer.metrics.figure import Scalar
+from endotransfer.metrics.summary import Summary, flat, is_figure, nested
+
+
+class Cost(BaseModel):
+    """What training took, of the last sitting where a run was resumed."""
+
+    model_config = ConfigDict(extra="allow")
+
+    seconds: float = 0.0
+    target_pass_seconds: float = 0.0
+    steps: int = 0
+    images_per_second: float | None = None
+    device: str = ""
+    processes: int = 1
+    threads: int = 1
+    cores: int | None = None
+    torch: str = ""
+    gpu_memory_gb: float | None = None
+    conversions: dict[str, int] = Field(default_factory=dict)  # what was changed or left out, and in how many files
+
+
+class Results(Summary):
+    """What `train` and `evaluate` return.  `results.figure("miou")` is a number, `results["iou"]` what the file has."""
+
+    ORDER: ClassVar[tuple[str, ...]] = (
+        "method", "preset", "variant", "seed", "classes", "date", "version", "name", "images", "unlabelled_images",
+        "figures", "by_finding", "intervals", "tag_evidence", "pranet", "cost", "findings", "remarks", "flips",
+    )  # fmt: skip
+
+    method: str
+    preset: str = "default"
+    variant: str | None = None
+    seed: int = 0
+    classes: list[str] = Field(default_factory=list)
+    date: str = ""
+    version: str = ""
+    name: str = ""  # of the experiment
+    tag_evidence: dict[str, Scalar] | None = None  # agreement with tags alone
+    pranet: dict[str, Scalar] | None = None  # figures of that protocol
+    cost: Cost | None = None
+    findings: dict[str, JsonValue] = Field(default_factory=dict)  # the method's own; in the file each under its own key
+    remarks: list[str] = Field(default_factory=list)  # sentences on what training found
+    flips: bool = False  # measured as the mean over four mirror images
+
+    @model_validator(mode="before")
+    @classmethod
+    def _collect(cls, raw: object) -> object:
+        """Of the keys that are no field here, those behind `cost` are findings, as is whatever can be no figure."""
+        if not isinstance(raw, Mapping) or "figures" in raw:
+            return raw
+        behind_cost = list(raw)[list(raw).index("cost") :] if "cost" in raw else []
+        unknown = [key for key in raw if key not in cls.model_fields]
+        found = {key: raw[key] for key in unknown if key in behind_cost or not is_figure(raw[key])}
+        rest = {key: value for key, value in raw.items() if key not in found}
+        return {**dict(_as_mapping(nested(rest, cls, "figures"))), "findings": found}
+
+    @property
+    def system(self) -> str:
+        """`lta (multi)`; a method without presets is its name alone; measured with flips it says so."""
+        named = self.method if self.preset == "default" else f"{self.method} ({self.preset})"
+        return named + (" with flips" if self.flips else "")
+
+    def to_dict(self) -> dict[str, object]:
+        return flat(self, "figures", "findings", order=self.ORDER)
+
+    def write(self, path: Path, error: type[EndotransferError] = CheckpointError) -> None:
+        write_atomically(path, json.dumps(self.to_dict(), indent=2), error)
+
+    @classmethod
+    def read(cls, path: Path) -> "Results":
+        """A results.json; CheckpointError where there is none, or none that can be used."""
+        try:
+            return cls.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise CheckpointError(f"{path.parent} has no {path.name}; name the folder of a finished run.") from None
+        except (OSError, ValueError, RecursionError) as reason:
+            what = _first_fault(reason)
+            fix = "measure the run again with `train --resume`"
+            raise CheckpointError(f"{path} is damaged ({what}); {fix}.") from None
+
+    @classmethod
+    def read_if_whole(cls, path: Path) -> "Results | None":
+        """None where `read` would refuse: a run that is not finished, or a damaged file."""
+        try:
+            return cls.read(path)
+        except CheckpointError:
+            return None
+
+
+def _as_mapping(value: object) -> Mapping[str, object]:
+    assert isinstance(value, Mapping)
+    return value
+
+
+def _first_fault(reason: Exception) -> str:
+    """One line on what is wrong with a file."""
+    if not isinstance(reason, ValidationError):
+        return "no JSON" if isinstance(reason, ValueError) else str(reason).splitlines()[0]
+    fault = reason.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, fault['loc'])) or 'content'}: {fault['msg']}"
