@@ -5,7 +5,7 @@ import pytest
 from endotransfer.compare.suite import PhantomConfig, Suite
 from endotransfer.config import Strict
 from endotransfer.config.experiment_file import SUITE_KEYS
-from tests.docs.test_docs import spelt, table
+from tests.docs.pages import spelt, table
 
 
 @pytest.mark.parametrize(("title", "kind"), [("`suite`", Suite), ("`phantom`", PhantomConfig)])

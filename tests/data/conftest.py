@@ -27,8 +27,7 @@ def photo() -> Callable[[int], NDArray[np.uint8]]:
 def blob() -> NDArray[np.uint8]:
     """A mask [48, 64] of 0 and 1 with one lesion, smooth enough to survive compression."""
     y, x = np.mgrid[:HEIGHT, :WIDTH]
-    mask: NDArray[np.uint8] = ((y - 20) ** 2 + (x - 30) ** 2 < 12**2).astype(np.uint8)
-    return mask
+    return ((y - 20) ** 2 + (x - 30) ** 2 < 12**2).astype(np.uint8)
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from endotransfer.errors import ConfigError
 
-PROPAGATION = "propagation"  # pseudo-labels of a few images, epoch by epoch
 OWN = {
-    "checkpoints", "config.yaml", "diverged.json", "maps", "metrics.csv", "model", PROPAGATION, "report",
+    "checkpoints", "config.yaml", "diverged.json", "maps", "metrics.csv", "model", "propagation", "report",
     "results.json", "scores.json", "tensorboard",
 }  # fmt: skip
 
@@ -28,10 +27,6 @@ class RunFolder:
     @property
     def maps(self) -> Path:
         return self.path / "maps"
-
-    @property
-    def propagation(self) -> Path:
-        return self.path / PROPAGATION
 
     @property
     def model(self) -> Path:

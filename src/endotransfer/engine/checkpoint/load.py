@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -18,7 +19,7 @@ class Checkpoint:
 
     step: int
     tensors: dict[str, dict[str, Tensor]]
-    state: dict[str, object]
+    state: dict[str, Any]
     path: Path
 
 

@@ -1,4 +1,4 @@
-"""The maps of a few images outlive the passes that made them."""
+"""The maps of a few images outlive the rounds they were made in."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from PIL import Image
 
 from endotransfer.batch import IGNORE, LESION, NORMAL, Sample
 from endotransfer.data.class_colours import CLASS_COLOURS, colour_table
+from endotransfer.engine.kept_maps import keep_maps, watched_keys
 from endotransfer.engine.map_store import MapStore
-from endotransfer.engine.propagation_maps import copy_maps, propagation_keys
 from endotransfer.engine.run import train
 from endotransfer.errors import CheckpointError
 from endotransfer.predict.predict_files import COLOURS
@@ -22,24 +22,24 @@ def samples(tags: list[int]) -> list[Sample]:
 
 
 def test_images_tagged_lesion_are_watched_spread_over_the_set() -> None:
-    assert propagation_keys(samples([NORMAL, LESION] * 10)) == ("set/1", "set/7", "set/13", "set/19")
+    assert watched_keys(samples([NORMAL, LESION] * 10)) == ("set/1", "set/7", "set/13", "set/19")
 
 
 @pytest.mark.parametrize(("tags", "keys"), [([NORMAL] * 2, ("set/0", "set/1")), ([LESION], ("set/0",)), ([], ())])
 def test_a_small_or_untagged_set_is_watched_as_far_as_it_goes(tags: list[int], keys: tuple[str, ...]) -> None:
-    assert propagation_keys(samples(tags)) == keys
+    assert watched_keys(samples(tags)) == keys
 
 
-def test_a_kept_map_has_the_same_labels_in_colour_and_stays_when_its_pass_goes(tmp_path: Path) -> None:
+def test_a_kept_map_has_the_same_labels_in_colour_and_stays_when_its_round_goes(tmp_path: Path) -> None:
     store = MapStore(tmp_path / "maps")
+    store.watched = ("set/a", "set/not stored")
     labels = torch.tensor([[[0, 1], [IGNORE, 2]]], dtype=torch.uint8)
-    store.open_pass(3)
+    store.open_round(3)
     store.store(["set/a"], labels)
     store.flush()
-    stored = store.close_pass(3)
-    copy_maps(stored, tmp_path / "propagation", 3, ["set/a", "set/not stored"])
+    store.close_round(3)
     store.forget_before(9)
-    assert not (tmp_path / "maps" / "epoch-0003").exists()
+    assert not (tmp_path / "maps" / "round-0003").exists()
     kept = [path.relative_to(tmp_path) for path in (tmp_path / "propagation").rglob("*.png")]
     assert kept == [Path("propagation/epoch-003/set/a.png")]
     with Image.open(tmp_path / kept[0]) as image:
@@ -61,7 +61,7 @@ def test_a_run_keeps_a_map_of_each_watched_image_and_pass(tmp_path: Path, make_e
 def test_a_map_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"no picture")
     with pytest.raises(CheckpointError, match=r"cannot write .*epoch-001.*resume"):
-        copy_maps(tmp_path, tmp_path / "propagation", 1, ["a"])
+        keep_maps(tmp_path, tmp_path / "run", 1, ["a"])
 
 
 def test_every_value_of_a_mask_has_a_colour_and_predictions_have_the_same() -> None:
