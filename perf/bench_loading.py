@@ -1,7 +1,7 @@
 """How long a training step waits for its images, as a share of the step.
 
-Generated images through the real feed, with the workers that training would use, beside a device that is busy for as
-long as a step of the paper's size takes it.
+Generated images through the real batch source, with the workers that training would use, beside a device that is busy
+for as long as a step of the paper's size takes it.
 """
 
 import tempfile
@@ -35,18 +35,18 @@ def main() -> None:
             samples = [sample for sample in read_folder(folder).samples if role == "target" or sample.mask]
             images = DecodedImages(samples, (SIZE, SIZE), read_folder(folder).classes, masks=role == "masked")
             shares[role] = Share(Stream(role, images, seed=0, augment=augment), 4)
-        feed = BatchSource(**shares, workers=worker_count(None, 1))
-        waited = _wait_for(feed, device)
-        feed.close()
+        batch_source = BatchSource(**shares, workers=worker_count(None, 1))
+        waited = _wait_for(batch_source, device)
+        batch_source.close()
     share = waited / (waited + STEPS * STEP_SECONDS)
     facts = {"device": device, "workers": worker_count(None, 1), "seconds_a_step": waited / STEPS}
     emit("wait for data, share of a step", share, step_seconds=STEP_SECONDS, size=SIZE, images=8, **facts)
 
 
-def _wait_for(feed: BatchSource, device: str) -> float:
+def _wait_for(batch_source: BatchSource, device: str) -> float:
     """Seconds spent in asking for batches while the device (asleep here) works on the previous one."""
     waited = 0.0
-    batches = feed.batches(0, STEPS + 5, round=None)
+    batches = batch_source.batches(0, STEPS + 5, pass_epoch=None)
     for step in range(STEPS + 5):
         began = time.perf_counter()
         to_device(next(batches), device)

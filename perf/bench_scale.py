@@ -37,7 +37,7 @@ class GeneratedSet:
     def __init__(self, images: int, size: tuple[int, int], folder: Path, device: torch.device) -> None:
         self.count, self.size, self.device = images, size, device
         self.logit_cache, self.maps = LogitCache(folder / "logit_cache"), MapStore(folder / "maps")
-        self.maps.open_round(0)
+        self.maps.open_pass(0)
         torch.manual_seed(0)
         coarse = torch.rand(BATCH, 3, 8, 16, device=device)
         self.pattern = torch.nn.functional.interpolate(coarse, size, mode="bicubic").clamp(0, 1)

@@ -6,6 +6,7 @@ network stands in, so that the script itself is exercised everywhere.
 
 import gc
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from torch.nn.functional import cross_entropy
 from endotransfer.batch import Batch, PassBatch, SourceBatch, TargetBatch
 from endotransfer.config import ModelConfig, TrainingConfig
 from endotransfer.engine.map_store import MapStore
-from endotransfer.engine.run import start_fabric
 from endotransfer.engine.run_folder import RunFolder
+from endotransfer.engine.start_fabric import start_fabric
 from endotransfer.engine.trainer import Trainer
+from endotransfer.engine.training_data import TrainingData
 from endotransfer.methods import TaskInfo, method_config
 from endotransfer.pseudo_labels.logit_cache import LogitCache
 
@@ -51,8 +53,9 @@ def make_trainer(setting: Setting, preset: str, folder: Path, *, graphs: bool = 
     with fabric.device:
         method = cls(TaskInfo(2, True, setting.model, epochs=2, trained=True), config)
     folder.mkdir(exist_ok=True)
-    feed: Any = None  # batches are handed in by the benchmark
-    return Trainer(fabric, method, training, 0, feed, 10_000, None, RunFolder(folder), Console(quiet=True))
+    nothing: Any = None  # batches are handed in by the benchmark
+    data = TrainingData(nothing, nothing, None, steps_per_epoch=10_000, notes=Counter())
+    return Trainer(fabric, method, training, 0, data, RunFolder(folder), Console(quiet=True))
 
 
 def make_batch(setting: Setting, device: torch.device) -> Batch:
@@ -113,7 +116,7 @@ def pass_seconds(trainer: Trainer, setting: Setting, folder: Path) -> float:
     target = RandomTargetSet(setting, trainer.fabric.device, folder / "maps")
 
     def visit() -> None:
-        target.maps.open_round(1)
+        target.maps.open_pass(1)
         trainer.method.eval()
         with torch.no_grad(), trainer.fabric.autocast():
             trainer.method.target_pass(target)

@@ -10,7 +10,7 @@ from torch.optim import Adam, Optimizer
 from endotransfer.batch import Batch
 from endotransfer.data.pipeline.to_device import to_device
 from endotransfer.engine.experiment_data import load_data
-from endotransfer.engine.training_data import prepare_feeding
+from endotransfer.engine.training_data import load_training_data
 from endotransfer.methods.base import METHODS, Memo, Method, TaskInfo
 
 
@@ -19,8 +19,8 @@ def one_batch(make_experiment: Any, name: str, world: str = "tagged") -> Batch:
     experiment = make_experiment(world, name)
     needs = METHODS.get(name).needs
     experiment_data = load_data(experiment.data, needs)
-    feeding = prepare_feeding(experiment, experiment_data, needs, lambda *_: None, 0, 1, Console(quiet=True))
-    (only,) = feeding.feed.batches(0, 1, round=None)
+    training_data = load_training_data(experiment, experiment_data, needs, lambda *_: None, console=Console(quiet=True))
+    (only,) = training_data.batch_source.batches(0, 1, pass_epoch=None)
     return to_device(only, torch.device("cpu"), torch.float32)
 
 

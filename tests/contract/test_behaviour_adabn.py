@@ -12,7 +12,7 @@ from endotransfer.config import Experiment
 from endotransfer.engine import run as engine
 from endotransfer.engine.checkpoint import load_latest
 from endotransfer.engine.experiment_data import load_data
-from endotransfer.engine.training_data import prepare_feeding
+from endotransfer.engine.training_data import load_training_data
 from endotransfer.errors import ConfigError
 from endotransfer.methods.adabn import AdaBN
 from endotransfer.methods.base import METHODS, TaskInfo, check_needs
@@ -63,8 +63,10 @@ def seen_by_first_layer(segmenter: Segmenter, images: Tensor) -> Tensor:
 def target_images(make_experiment: Any) -> Tensor:
     experiment = make_experiment("tagged", "adabn")
     experiment_data = load_data(experiment.data, AdaBN.needs)
-    feeding = prepare_feeding(experiment, experiment_data, AdaBN.needs, lambda *_: None, 0, 1, Console(quiet=True))
-    return torch.cat([batch.images for batch in feeding.pass_set])
+    training_data = load_training_data(
+        experiment, experiment_data, AdaBN.needs, lambda *_: None, console=Console(quiet=True)
+    )
+    return torch.cat([batch.images for batch in training_data.pass_set])
 
 
 def test_every_weight_is_that_of_source_only_training_and_only_statistics_differ(

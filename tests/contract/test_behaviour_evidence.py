@@ -27,7 +27,7 @@ from endotransfer.engine.checkpoint import list_steps, load_latest
 from endotransfer.engine.experiment_data import load_data
 from endotransfer.engine.source_set import WholeSource
 from endotransfer.engine.trainer import Trainer
-from endotransfer.engine.training_data import prepare_feeding
+from endotransfer.engine.training_data import load_training_data
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.methods.base import Progress, TaskInfo, method_config
 from endotransfer.methods.semantic_transfer import SemanticTransfer
@@ -94,7 +94,7 @@ def tag_ranking(scores: Tensor, pictures: DecodedImages) -> float:
 
 def test_evidence_ranks_the_lesions_of_target_images_that_nobody_has_drawn(larger: Any, build: Build) -> None:
     needs, experiment_data = SemanticTransfer.needs, load_data(larger.data, SemanticTransfer.needs)
-    fed = prepare_feeding(larger, experiment_data, needs, lambda *_: None, 0, 1, Console(quiet=True))
+    fed = load_training_data(larger, experiment_data, needs, lambda *_: None, console=Console(quiet=True))
     source = WholeSource(fed.masked, 16, True, torch.device("cpu"), torch.float32)
     drawn = DecodedImages(
         experiment_data.target, (SIZE, SIZE), experiment_data.classes, masks=True

@@ -13,7 +13,9 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from endotransfer.engine import run as engine
+from endotransfer.engine.callbacks import TrainingEvent
 from endotransfer.engine.checkpoint import list_steps, load_latest
+from endotransfer.engine.phase_update import PhaseUpdate
 from endotransfer.engine.trainer import Trainer
 from endotransfer.errors import ConfigError
 from endotransfer.methods import METHODS
@@ -117,9 +119,9 @@ def test_resume_in_mid_epoch_is_bit_identical(
     with monkeypatch.context() as patch:
         original = Trainer._save_if_due
 
-        def asked_to_leave(self: Trainer) -> None:
-            self._asked_to_stop = self.step == stop_after
-            original(self)
+        def asked_to_leave(self: Trainer, event: TrainingEvent) -> None:
+            self.stop.asked = self.step == stop_after
+            original(self, event)
 
         patch.setattr(Trainer, "_save_if_due", asked_to_leave)
         assert engine.train(make_experiment("tagged", name, preset), run) is None
@@ -154,9 +156,9 @@ def test_a_phase_moves_only_its_own_networks(
 ) -> None:
     """Watched from inside: around every phase, no weight of another phase's networks changes or gets a gradient."""
     watched: list[str] = []
-    original = Trainer._train_phase
+    original = PhaseUpdate.update
 
-    def watching(self: Trainer, phase: str, *args: Any) -> Any:
+    def watching(self: PhaseUpdate, phase: str, *args: Any) -> Any:
         others = {
             network: getattr(self.method, network)
             for other, networks in self.method.phases.items()
@@ -173,7 +175,7 @@ def test_a_phase_moves_only_its_own_networks(
             watched.append(network)
         return result
 
-    monkeypatch.setattr(Trainer, "_train_phase", watching)
+    monkeypatch.setattr(PhaseUpdate, "update", watching)
     engine.train(make_experiment(world, name, preset, epochs=2, steps_per_epoch=1), tmp_path / "run")
     assert watched or len(METHODS.get(name).phases) == 1
 
@@ -184,9 +186,9 @@ def test_every_trained_weight_gets_a_finite_gradient(
 ) -> None:
     seen: set[nn.Parameter] = set()
     trained: set[nn.Parameter] = set()
-    original = Trainer._train_phase
+    original = PhaseUpdate.update
 
-    def watching(self: Trainer, phase: str, *args: Any) -> Any:
+    def watching(self: PhaseUpdate, phase: str, *args: Any) -> Any:
         result = original(self, phase, *args)
         for group in self.optimisers[phase].param_groups:
             for parameter in group["params"]:
@@ -196,7 +198,7 @@ def test_every_trained_weight_gets_a_finite_gradient(
                     seen.add(parameter)
         return result
 
-    monkeypatch.setattr(Trainer, "_train_phase", watching)
+    monkeypatch.setattr(PhaseUpdate, "update", watching)
     engine.train(make_experiment(world, name, preset, epochs=2, steps_per_epoch=1), tmp_path / "run")
     assert trained == seen
 

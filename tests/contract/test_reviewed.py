@@ -18,7 +18,7 @@ from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
 from endotransfer.engine import run as engine
 from endotransfer.engine.checkpoint import load_latest
 from endotransfer.engine.experiment_data import load_data
-from endotransfer.engine.training_data import prepare_feeding
+from endotransfer.engine.training_data import load_training_data
 from endotransfer.errors import DataError
 from endotransfer.methods import METHODS
 
@@ -78,9 +78,11 @@ def test_batches_carry_what_was_decided_and_nothing_else(make_experiment: Any, r
     needs = METHODS.get("source_only").needs
     experiment_data = load_data(experiment.data, needs)
     assert len(experiment_data.reviewed) == 2  # neither the rejected one nor that which nobody signed
-    feed = prepare_feeding(experiment, experiment_data, needs, lambda *_: None, 0, 1, Console(quiet=True)).feed
-    feed = DeviceBatchSource(feed, torch.device("cpu")) if on_device else feed
-    (batch,) = feed.batches(0, 1, round=None)
+    batch_source = load_training_data(
+        experiment, experiment_data, needs, lambda *_: None, console=Console(quiet=True)
+    ).batch_source
+    batch_source = DeviceBatchSource(batch_source, torch.device("cpu")) if on_device else batch_source
+    (batch,) = batch_source.batches(0, 1, pass_epoch=None)
     assert len(batch.reviewed.images) == len(batch.reviewed.masks) == experiment.training.batch_reviewed
     assert set(batch.reviewed.keys) == {sample.key for sample in experiment_data.reviewed}
     assert sorted(batch.reviewed.masks.unique().tolist()) == [0, 1, IGNORE]  # 255 is not a lesion here

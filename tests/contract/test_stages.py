@@ -10,6 +10,7 @@ from torch import Tensor
 
 from endotransfer.batch import Batch, PassBatch
 from endotransfer.engine import run as engine
+from endotransfer.engine.callbacks import TrainingEvent
 from endotransfer.engine.checkpoint import load_latest
 from endotransfer.engine.plan import lay_out
 from endotransfer.engine.trainer import Trainer
@@ -95,9 +96,9 @@ def test_a_resumed_run_keeps_its_statistics_and_runs_the_last_stage_once(
     with monkeypatch.context() as patch:
         original = Trainer._save_if_due
 
-        def asked_to_leave(self: Trainer) -> None:
-            self._asked_to_stop = self.step == 6  # all that is trained; the last stage is still to come
-            original(self)
+        def asked_to_leave(self: Trainer, event: TrainingEvent) -> None:
+            self.stop.asked = self.step == 6  # all that is trained; the last stage is still to come
+            original(self, event)
 
         patch.setattr(Trainer, "_save_if_due", asked_to_leave)
         assert engine.train(experiment, tmp_path / "run") is None

@@ -9,7 +9,7 @@ from torch import Tensor
 from endotransfer.batch import SourceBatch
 from endotransfer.engine.experiment_data import load_data
 from endotransfer.engine.source_set import WholeSource
-from endotransfer.engine.training_data import prepare_feeding
+from endotransfer.engine.training_data import load_training_data
 from endotransfer.methods.base import METHODS
 
 
@@ -18,7 +18,7 @@ def whole_source(make_experiment: Any, name: str) -> SourceBatch:
     experiment = make_experiment("tagged", name)
     needs = METHODS.get(name).needs
     experiment_data = load_data(experiment.data, needs)
-    masked = prepare_feeding(experiment, experiment_data, needs, lambda *_: None, 0, 1, Console(quiet=True)).masked
+    masked = load_training_data(experiment, experiment_data, needs, lambda *_: None, console=Console(quiet=True)).masked
     (only,) = WholeSource(masked, len(experiment_data.masked), True, torch.device("cpu"), torch.float32)
     return only
 

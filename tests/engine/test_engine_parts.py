@@ -1,6 +1,5 @@
 """Small parts of the engine, each for itself."""
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +9,13 @@ from rich.console import Console
 from torch import nn
 
 from endotransfer.config import TrainingConfig
+from endotransfer.engine.callbacks import TrainingEvent
 from endotransfer.engine.gradients import clipped_norm
 from endotransfer.engine.map_store import MapStore
 from endotransfer.engine.plan import lay_out
-from endotransfer.engine.run_log import EpochLines, RunLog
 from endotransfer.engine.schedule import lr_factor
 from endotransfer.engine.training_data import masked_share, worker_count
+from endotransfer.engine.training_progress import TrainingProgress
 from endotransfer.errors import CheckpointError
 from endotransfer.methods.base import Stage
 
@@ -49,7 +49,7 @@ def test_a_plan_knows_every_step_once() -> None:
 
 def test_epochs_between_two_passes_read_the_maps_of_the_last() -> None:
     plan = lay_out([Stage("warm-up", 1), Stage("rounds", 5, target_pass=True, pass_every=2)], steps_per_epoch=1)
-    assert [epoch.round for epoch in plan[1:]] == [1, 1, 3, 3, 5]
+    assert [epoch.pass_epoch for epoch in plan[1:]] == [1, 1, 3, 3, 5]
 
 
 @pytest.mark.parametrize(
@@ -76,26 +76,26 @@ def test_clipping_keeps_the_direction() -> None:
     assert weight.grad.tolist() == [3.0, 4.0]
 
 
-def store_round(store: MapStore, number: int, values: np.ndarray) -> None:
-    store.open_round(number)
+def store_pass(store: MapStore, number: int, values: np.ndarray) -> None:
+    store.open_pass(number)
     store.store(["a/1"], torch.from_numpy(values)[None])
     store.flush()
-    store.close_round(number)
+    store.close_pass(number)
 
 
-def test_maps_come_back_as_they_were_and_old_rounds_go(tmp_path: Path) -> None:
+def test_maps_come_back_as_they_were_and_old_passes_go(tmp_path: Path) -> None:
     store = MapStore(tmp_path / "maps")
     values = np.random.default_rng(0).integers(0, 256, (5, 7), dtype=np.uint8)
     for number in range(5):
-        store_round(store, number, values)
+        store_pass(store, number, values)
     assert (store.read(4, "a/1") == values).all()
     store.forget_before(3)
-    assert sorted(folder.name for folder in (tmp_path / "maps").iterdir()) == ["round-0003", "round-0004"]
+    assert sorted(folder.name for folder in (tmp_path / "maps").iterdir()) == ["epoch-0003", "epoch-0004"]
 
 
-def test_an_unfinished_round_cannot_be_read(tmp_path: Path) -> None:
+def test_an_unfinished_pass_cannot_be_read(tmp_path: Path) -> None:
     store = MapStore(tmp_path / "maps")
-    store.open_round(0)
+    store.open_pass(0)
     store.store(["a/1"], torch.zeros(1, 4, 4, dtype=torch.uint8))
     store.flush()
     with pytest.raises(CheckpointError, match="missing or damaged"):
@@ -104,41 +104,15 @@ def test_an_unfinished_round_cannot_be_read(tmp_path: Path) -> None:
 
 def test_a_map_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     store = MapStore(tmp_path / "maps")
-    store.open_round(0)
-    (tmp_path / "maps" / ".round-0000.part" / "a").write_text("a file where a folder should be")
+    store.open_pass(0)
+    (tmp_path / "maps" / ".epoch-0000.part" / "a").write_text("a file where a folder should be")
     store.store(["a/1"], torch.zeros(1, 4, 4, dtype=torch.uint8))
     with pytest.raises(CheckpointError, match="cannot write maps"):
         store.flush()
 
 
-def test_a_resumed_log_forgets_later_steps(tmp_path: Path) -> None:
-    log = RunLog(tmp_path, tensorboard=False)
-    for step in (1, 2, 3):
-        log.write(step, 0, "train", {"loss/net": step / 3})
-    log.rewind(2)
-    log.write(3, 0, "train", {"loss/net": math.pi})
-    log.close()
-    rows = (tmp_path / "metrics.csv").read_text().splitlines()
-    assert rows == ["step,epoch,stage,name,value", "1,0,train,loss/net,0.33333333", "2,0,train,loss/net,0.66666667",
-                    "3,0,train,loss/net,3.1415927"]  # fmt: skip
-
-
-def test_other_processes_log_nothing(tmp_path: Path) -> None:
-    log = RunLog(None)
-    log.write(1, 0, "train", {"loss/net": 1.0})
-    log.rewind(0)
-    log.close()
-    assert not list(tmp_path.iterdir())
-
-
-def test_tensorboard_gets_the_same_figures(tmp_path: Path) -> None:
-    log = RunLog(tmp_path, tensorboard=True)
-    log.write(1, 0, "train", {"loss/net": 1.0})
-    log.close()
-    assert list((tmp_path / "tensorboard").iterdir())
-
-
 def test_without_a_terminal_an_epoch_is_a_line_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = EpochLines(Console(width=200), 0, 10, shown=True)
-    lines.write(5, 0, "warm-up", "loss 0.5")
-    assert "epoch 1 (warm-up): step 5 of 10, loss 0.5, 0:00:00 left" in capsys.readouterr().out
+    progress = TrainingProgress(Console(width=200), shown=True)
+    with progress.over(0, 10):
+        progress.on_epoch(TrainingEvent(5, 10, 0, "warm-up", loss=0.5))
+    assert "epoch 1 (warm-up): step 5 of 10, loss 0.500, 0:00:00 left" in capsys.readouterr().out

@@ -10,11 +10,13 @@ from lightning.fabric import Fabric
 from torch import Tensor, nn
 
 from endotransfer.config import ModelConfig
+from endotransfer.engine.callbacks import TrainingEvent
 from endotransfer.engine.graphs import OFTEN, use_graphs
 from endotransfer.engine.run import train
 from endotransfer.engine.trainer import Trainer
 from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
 
+Save = Callable[[Trainer, TrainingEvent], None]
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 
@@ -55,10 +57,10 @@ def test_graphs_are_recorded_after_the_first_steps_of_a_stage(
     assert watched.said == [*warmup, *first, *rest, "record", *["step"] * 5]
 
 
-def stop_at(step: int, save: Callable[[Trainer], None]) -> Callable[[Trainer], None]:
-    def ask(self: Trainer) -> None:
-        self._asked_to_stop = self.step == step
-        save(self)
+def stop_at(step: int, save: Save) -> Save:
+    def ask(self: Trainer, event: TrainingEvent) -> None:
+        self.stop.asked = self.step == step
+        save(self, event)
 
     return ask
 

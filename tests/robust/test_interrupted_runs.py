@@ -47,7 +47,7 @@ def same(one: dict[str, torch.Tensor], two: dict[str, torch.Tensor]) -> bool:
 @pytest.mark.parametrize(
     ("kill", "every"),
     [
-        (13, 7),  # six rounds of maps after the checkpoint, which still needs its own
+        (13, 7),  # six passes after the checkpoint, which still needs its own
         (5, 4),  # the checkpoint is at an epoch's first step: the killed run had passed over the target already
         (3, 100),  # before any checkpoint
     ],

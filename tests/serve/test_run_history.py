@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from endotransfer.serve.run_history import CurveSeries, kept_maps, read_curves, read_results
+from endotransfer.serve.run_history import CurveSeries, propagation_maps, read_curves, read_results
 from tests.serve.conftest import MakeClient, pixels
 
 HEAD = "step,epoch,stage,name,value\n"
@@ -83,4 +83,4 @@ def test_a_link_out_of_the_run_is_passed_over(tmp_path: Path) -> None:
     (folder / "b.png").write_bytes(b"own")
     (tmp_path / "run" / "propagation" / "epoch-x").mkdir()
     (tmp_path / "run" / "propagation" / "epoch-002").symlink_to(tmp_path)
-    assert kept_maps(tmp_path / "run") == {"capsule/b": {1: folder / "b.png"}}
+    assert propagation_maps(tmp_path / "run") == {"capsule/b": {1: folder / "b.png"}}

@@ -73,7 +73,7 @@ def import_(
 def _import_with_bar(name: str, source: Path, out: Path, options: dict[str, str]) -> "ImportReport":
     from rich.console import Console
 
-    from endotransfer.engine.run_log import progress_bar
+    from endotransfer.engine.progress_bar import progress_bar
 
     with progress_bar(Console(stderr=True), shown=True) as bar:
         task = bar.add_task(f"importing {name}", total=None, note="")

@@ -5,7 +5,8 @@ graph takes that away.  A graph has fixed input and output buffers, so it is rep
 fixed shapes, no batch statistics, in training, and once a step; everything else runs as it always did.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import cast
 
 import torch
 from lightning.fabric import Fabric
@@ -17,26 +18,27 @@ from endotransfer.models.segmenters.segmenter import Segmenter
 OFTEN = 3  # forwards of a shape that make it worth recording (a last, smaller batch is not)
 
 
-def use_graphs(fabric: Fabric, segmenter: nn.Module, norm: str) -> "GraphedForward | None":
-    """Put recorded graphs in front of `segmenter`, where this machine and this network allow it.
+Graph = Callable[[Tensor], tuple[Tensor, ...]]  # images -> logits, features and, with a tag head, tag logits
+
+
+def use_graphs(fabric: Fabric, segmenter: nn.Module, norm: str) -> "CudaGraphs | None":
+    """Let `segmenter` replay recorded graphs, where this machine and this network allow it.
 
     Only our own segmenter: what another one keeps beside its outputs, a graph would silently lose.
     """
     if fabric.device.type != "cuda" or type(segmenter) is not Segmenter or norm not in ("frozen", "group"):
         return None
-    graphed = GraphedForward(segmenter, fabric)  # pragma: needs cuda
-    segmenter.forward = graphed  # type: ignore[method-assign,assignment]  # pragma: needs cuda
-    return graphed  # pragma: needs cuda
+    segmenter.graphs = CudaGraphs(segmenter, fabric)  # pragma: needs cuda
+    return segmenter.graphs  # pragma: needs cuda
 
 
-class GraphedForward:  # pragma: needs cuda
-    """Stands in for a segmenter's `forward`; replays a graph for each shape that keeps coming."""
+class CudaGraphs:  # pragma: needs cuda
+    """A graph for each shape that keeps coming.  The segmenter asks before it computes; see `Segmenter.forward`."""
 
     def __init__(self, segmenter: Segmenter, fabric: Fabric) -> None:
         self.segmenter, self.fabric = segmenter, fabric
-        self.eager = segmenter.forward
         self.seen: dict[torch.Size, int] = {}
-        self.graphs: dict[torch.Size, Any] = {}
+        self.graphs: dict[torch.Size, Graph] = {}
         self.used: set[torch.Size] = set()
 
     def new_step(self) -> None:
@@ -52,36 +54,36 @@ class GraphedForward:  # pragma: needs cuda
         self.graphs = {shape: self.graphs.get(shape) or self._record(shape) for shape in wanted}
         self.seen.clear()
 
-    def __call__(self, images: Tensor, domain: str = "source") -> SegOutput:
+    def replay(self, images: Tensor) -> SegOutput | None:
+        """The output for `images` [B, 3, H, W], or None where the segmenter has to compute it."""
         shape = images.shape
         if not self.segmenter.training or not torch.is_grad_enabled() or images.requires_grad:
-            return self.eager(images, domain)
+            return None
         self.seen[shape] = self.seen.get(shape, 0) + 1
         if shape not in self.graphs or shape in self.used:
-            return self.eager(images, domain)
+            return None
         self.used.add(shape)
         logits, features, *tags = self.graphs[shape](images)
         return SegOutput(logits, tags[0] if tags else None, features)
 
-    def _record(self, shape: torch.Size) -> Any:
+    def _record(self, shape: torch.Size) -> Graph:
         torch.cuda.empty_cache()  # what plain steps had taken is not needed beside the graph's own memory
-        body = _Tensors(self.eager, self.segmenter.train().requires_grad_())
+        body = _Tensors(self.segmenter.train().requires_grad_())
         images = torch.rand(shape, device=self.fabric.device)
         with self.fabric.autocast():
             precision, mixed = torch.get_autocast_dtype("cuda"), torch.is_autocast_enabled("cuda")
         with torch.autocast("cuda", precision, enabled=mixed, cache_enabled=False):
-            return torch.cuda.make_graphed_callables(body, (images,), allow_unused_input=True)
+            return cast(Graph, torch.cuda.make_graphed_callables(body, (images,), allow_unused_input=True))
 
 
 class _Tensors(nn.Module):  # pragma: needs cuda
     """A segmenter that takes and returns plain tensors, as graphs want them."""
 
-    def __init__(self, forward: Any, segmenter: nn.Module) -> None:
+    def __init__(self, segmenter: Segmenter) -> None:
         super().__init__()
-        self.run = forward
-        self.segmenter = segmenter  # so that its weights are known as this module's
+        self.segmenter = segmenter  # a submodule, so that its weights are known as this module's
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        output: SegOutput = self.run(images)
+        output = self.segmenter.compute(images)
         tags = () if output.tag_logits is None else (output.tag_logits,)
         return (output.logits, output.features, *tags)

@@ -1,6 +1,6 @@
-"""Maps that a target pass stores, one PNG an image and one folder a round: `maps/round-0003/<folder>/<image>.png`.
+"""Maps that a target pass stores, one PNG an image and one folder a pass: `maps/epoch-0003/<folder>/<image>.png`.
 
-A round appears under its name only when it is whole, so a killed pass leaves nothing that a resumed run could trust.
+A pass appears under its name only when it is whole, so a killed one leaves nothing that a resumed run could trust.
 """
 
 import shutil
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from endotransfer.engine.kept_maps import keep_maps
 from endotransfer.errors import CheckpointError
 
 MOST_WAITING = 256  # maps that may wait to be written
@@ -20,21 +19,20 @@ WRITERS = 8  # threads: to compress a map takes longer than a GPU takes to make 
 
 
 class MapStore:
-    """Writes and reads the rounds of one run.  Class index by pixel, IGNORE where there is no label."""
+    """Writes and reads the maps of one run, by epoch: class index by pixel, IGNORE where there is no label."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.watched: tuple[str, ...] = ()  # images whose maps of every round are also kept for the report
         self._writers = ThreadPoolExecutor(WRITERS)
         self._pending: list[Future[None]] = []
         self._open: Path | None = None
 
-    def open_round(self, number: int) -> None:
-        self._open = self.folder / f".round-{number:04d}.part"
+    def open_pass(self, epoch: int) -> None:
+        self._open = self.folder / f".epoch-{epoch:04d}.part"
         self._open.mkdir(parents=True, exist_ok=True)
 
     def store(self, keys: list[str], maps: Tensor) -> None:
-        """Queue `maps` [B, H, W] uint8 for writing under the open round."""
+        """Queue `maps` [B, H, W] uint8 for writing in the open pass."""
         assert self._open is not None
         while len(self._pending) > MOST_WAITING:  # a slow disk must not fill the memory
             self._wait_for(self._pending.pop(0))
@@ -55,22 +53,23 @@ class MapStore:
                 f"cannot write maps under {self.folder}: {reason}; free space and resume."
             ) from reason
 
-    def close_round(self, number: int) -> None:
-        """Give the round its name.  Called once all processes have flushed."""
+    def close_pass(self, epoch: int) -> Path:
+        """Give the pass its name and return its folder.  Called once all processes have flushed."""
         assert self._open is not None
-        final = self.folder / f"round-{number:04d}"
+        final = self._folder_of(epoch)
         shutil.rmtree(final, ignore_errors=True)
         self._open.rename(final)
-        keep_maps(final, self.folder.parent, number, self.watched)
+        return final
 
-    def forget_before(self, number: int) -> None:
-        """Remove rounds that no kept checkpoint can go back to."""
-        for folder in self.folder.glob("round-*"):
-            if int(folder.name.removeprefix("round-")) < number:
+    def forget_before(self, epoch: int) -> None:
+        """Remove passes that no checkpoint on disk can go back to."""
+        for folder in self.folder.glob("epoch-*"):
+            if int(folder.name.removeprefix("epoch-")) < epoch:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def read(self, number: int, key: str) -> NDArray[np.uint8]:
-        path = self.folder / f"round-{number:04d}" / f"{key}.png"
+    def read(self, epoch: int, key: str) -> NDArray[np.uint8]:
+        """The map [H, W] that the pass before `epoch` stored for image `key`."""
+        path = self._folder_of(epoch) / f"{key}.png"
         try:
             with Image.open(path, formats=["PNG"]) as image:
                 return np.asarray(image, dtype=np.uint8)
@@ -78,6 +77,9 @@ class MapStore:
             raise CheckpointError(
                 f"the stored map {path} is missing or damaged; delete the newest checkpoint and resume."
             ) from reason
+
+    def _folder_of(self, epoch: int) -> Path:
+        return self.folder / f"epoch-{epoch:04d}"
 
     def __getstate__(self) -> dict[str, Path]:
         return {"folder": self.folder}  # loader processes only read

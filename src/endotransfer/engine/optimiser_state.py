@@ -1,6 +1,7 @@
 """The state of a torch optimiser as tensors and plain JSON, and back: its next step is bit-identical."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TypedDict, cast
 
 import torch
 from torch import Tensor
@@ -9,7 +10,21 @@ from torch.optim import Optimizer
 from endotransfer.errors import CheckpointError
 
 
-def pack_optimiser(optimiser: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
+class OptimiserIdentity(TypedDict):
+    """What two optimisers must share for the state of one to fit the other."""
+
+    kind: str  # the optimiser's class
+    shapes: list[list[list[int]]]  # of the parameters, by group
+
+
+class PackedOptimiser(OptimiserIdentity):
+    """The JSON part; a tensor is named here and stored beside it."""
+
+    state: dict[str, dict[str, object]]  # by index of the parameter
+    param_groups: list[dict[str, object]]
+
+
+def pack_optimiser(optimiser: Optimizer) -> tuple[dict[str, Tensor], PackedOptimiser]:
     """A snapshot on the CPU: tensors such as `state.0.exp_avg`, and JSON that says where each belongs."""
     full = optimiser.state_dict()
     tensors: dict[str, Tensor] = {}
@@ -24,18 +39,19 @@ def pack_optimiser(optimiser: Optimizer) -> tuple[dict[str, Tensor], dict[str, A
     return tensors, {**_identity(optimiser), "state": state, "param_groups": groups}
 
 
-def unpack_optimiser(optimiser: Optimizer, tensors: dict[str, Tensor], json_state: dict[str, Any]) -> None:
-    """Put a packed state into `optimiser`, of the same kind and over parameters of the same shapes."""
-    for what, own in _identity(optimiser).items():
-        if json_state.get(what) != own:
-            raise CheckpointError(
-                f"the stored optimiser belongs to another model (its {what} is not the configured one); "
-                "use the configuration it was trained with."
-            )
+def unpack_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor], packed: object) -> None:
+    """Put a packed state, as read from a checkpoint, into `optimiser`: same class, parameters of the same shapes."""
+    read = cast(PackedOptimiser, packed)  # a file's content: whatever is missing or malformed is refused below
     try:
+        for what, own in _identity(optimiser).items():
+            if read.get(what) != own:
+                raise CheckpointError(
+                    f"the stored optimiser belongs to another model (its {what} is not the configured one); "
+                    "use the configuration it was trained with."
+                )
         full = {
-            "state": {int(index): _unpack_all(values, tensors) for index, values in json_state["state"].items()},
-            "param_groups": [_unpack_all(group, tensors) for group in json_state["param_groups"]],
+            "state": {int(index): _unpack_all(values, tensors) for index, values in read["state"].items()},
+            "param_groups": [_unpack_all(group, tensors) for group in read["param_groups"]],
         }
         optimiser.load_state_dict(full)
     except (KeyError, ValueError, TypeError, AttributeError) as reason:
@@ -44,14 +60,13 @@ def unpack_optimiser(optimiser: Optimizer, tensors: dict[str, Tensor], json_stat
         ) from reason
 
 
-def _identity(optimiser: Optimizer) -> dict[str, Any]:
-    """What two optimisers must share for the state of one to fit the other."""
+def _identity(optimiser: Optimizer) -> OptimiserIdentity:
     bare = getattr(optimiser, "optimizer", optimiser)  # Fabric wraps optimisers in a class of another name
     shapes = [[list(parameter.shape) for parameter in group["params"]] for group in optimiser.param_groups]
-    return {"class": type(bare).__name__, "list of parameter shapes": shapes}
+    return {"kind": type(bare).__name__, "shapes": shapes}
 
 
-def _pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
+def _pack(value: object, name: str, tensors: dict[str, Tensor]) -> object:
     """JSON has no tuples and no tensors: both become a tagged object."""
     if isinstance(value, Tensor):
         tensors[name] = value.detach().to("cpu", copy=True, memory_format=torch.contiguous_format)
@@ -66,7 +81,7 @@ def _pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
     )
 
 
-def _unpack(value: Any, tensors: dict[str, Tensor]) -> Any:
+def _unpack(value: object, tensors: Mapping[str, Tensor]) -> object:
     if isinstance(value, dict):
         if "tensor" in value:
             return tensors[value["tensor"]].clone()  # torch keeps what it is given, and changes it in place
@@ -76,5 +91,5 @@ def _unpack(value: Any, tensors: dict[str, Tensor]) -> Any:
     return value
 
 
-def _unpack_all(values: dict[str, Any], tensors: dict[str, Tensor]) -> dict[str, Any]:
+def _unpack_all(values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> dict[str, object]:
     return {name: _unpack(value, tensors) for name, value in values.items()}

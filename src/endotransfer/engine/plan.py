@@ -23,7 +23,7 @@ class Epoch:
         return self.clock + step - self.first, self.clock_steps
 
     @property
-    def round(self) -> int:
+    def pass_epoch(self) -> int:
         """Which epoch's pass stored the maps that this one reads."""
         return self.index - self.stage_epoch % self.stage.pass_every
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from endotransfer.errors import ConfigError
 
+PROPAGATION = "propagation"  # pseudo-labels of a few images, epoch by epoch
 OWN = {
-    "checkpoints", "config.yaml", "diverged.json", "maps", "metrics.csv", "model", "propagation", "report",
+    "checkpoints", "config.yaml", "diverged.json", "maps", "metrics.csv", "model", PROPAGATION, "report",
     "results.json", "scores.json", "tensorboard",
 }  # fmt: skip
 
@@ -27,6 +28,10 @@ class RunFolder:
     @property
     def maps(self) -> Path:
         return self.path / "maps"
+
+    @property
+    def propagation(self) -> Path:
+        return self.path / PROPAGATION
 
     @property
     def model(self) -> Path:

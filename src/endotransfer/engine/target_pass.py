@@ -11,8 +11,6 @@ from lightning.fabric import Fabric
 from rich.console import Console
 
 from endotransfer.config import TrainingConfig
-from endotransfer.data.pipeline.batch_source import BatchSource
-from endotransfer.data.pipeline.decoded_images import DecodedImages
 from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
 from endotransfer.data.pipeline.device_pass_set import DevicePassSet
 from endotransfer.data.pipeline.pass_set import PassSet
@@ -20,9 +18,11 @@ from endotransfer.distributed import world_size
 from endotransfer.engine.first_process import in_first_process
 from endotransfer.engine.map_store import MapStore
 from endotransfer.engine.plan import Epoch
-from endotransfer.engine.run_log import progress_bar
+from endotransfer.engine.progress_bar import progress_bar
+from endotransfer.engine.propagation_maps import copy_maps, propagation_keys
 from endotransfer.engine.source_set import WholeSource
 from endotransfer.engine.target_set import StoredTargetSet
+from endotransfer.engine.training_data import TrainingData
 from endotransfer.errors import CheckpointError
 from endotransfer.methods.base import Method
 from endotransfer.pseudo_labels.logit_cache import LARGE, LogitCache, logit_bytes
@@ -32,11 +32,12 @@ class TargetPasses:
     """Shows a method its sets, keeps what a pass stores, and says beforehand what a large one will take."""
 
     def __init__(
-        self, fabric: Fabric, method: Method, training: TrainingConfig, feed: BatchSource | DeviceBatchSource,
-        pass_set: PassSet | DevicePassSet | None, masked: DecodedImages | None, maps: MapStore, console: Console,
+        self, fabric: Fabric, method: Method, training: TrainingConfig, data: TrainingData, maps: MapStore,
+        propagation: Path, console: Console,
     ) -> None:  # fmt: skip
-        self.fabric, self.method, self.training, self.feed = fabric, method, training, feed
-        self.pass_set, self.masked, self.maps, self.console = pass_set, masked, maps, console
+        self.fabric, self.method, self.training, self.batch_source = fabric, method, training, data.batch_source
+        self.pass_set, self.masked, self.maps, self.console = data.pass_set, data.masked, maps, console
+        self.propagation = propagation  # folder for the maps of a few images
         self.dtype = torch.float64 if training.precision == "64" else torch.float32
         self.seconds = 0.0  # spent on the target set as a whole, for the account of what a run cost
         self.large = LARGE
@@ -62,15 +63,16 @@ class TargetPasses:
         A large pass is worth going on with: `save` is called before it, and if this run has just `resumed` from there
         what an earlier sitting predicted is used.
         """
-        assert self.pass_set is not None
+        pass_set = self.pass_set
+        assert pass_set is not None
         began = time.perf_counter()
-        self._build_superpixels(self.pass_set)
+        self._build_superpixels(pass_set)
         self.method.eval()
-        self.maps.open_round(epoch.index)
-        logit_cache = self._logit_cache(self.pass_set, step, save, resumed=resumed)
-        target = self._target_set(self.pass_set, epoch.index, logit_cache)
+        self.maps.open_pass(epoch.index)
+        logit_cache = self._logit_cache(pass_set, step, save, resumed=resumed)
+        target = self._target_set(pass_set, epoch.index, logit_cache)
         with (
-            self._progress("target pass", 2 * len(self.pass_set)) as target.seen,
+            self._progress("target pass", 2 * len(pass_set)) as target.seen,
             torch.no_grad(),
             self.fabric.autocast(),
         ):
@@ -78,10 +80,14 @@ class TargetPasses:
         logit_cache.clear()
         self.maps.flush()
         self.fabric.barrier()
-        in_first_process(self.fabric, lambda: self.maps.close_round(epoch.index))
+        in_first_process(self.fabric, lambda: self._close_pass(epoch.index, pass_set))
         self.seconds += time.perf_counter() - began
         self._say_remarks()
         return figures
+
+    def _close_pass(self, epoch: int, pass_set: PassSet | DevicePassSet) -> None:
+        stored = self.maps.close_pass(epoch)
+        copy_maps(stored, self.propagation, epoch, propagation_keys(pass_set.images.samples))
 
     def _say_remarks(self) -> None:
         """What the method has found, as soon as it has: who knows better need not wait for the end."""
@@ -90,10 +96,12 @@ class TargetPasses:
                 self.console.print(f"note: {remark}", markup=False, soft_wrap=True)
             self._said.add(remark)
 
-    def _target_set(self, pass_set: PassSet | DevicePassSet, round: int, logit_cache: LogitCache) -> StoredTargetSet:
+    def _target_set(
+        self, pass_set: PassSet | DevicePassSet, pass_epoch: int, logit_cache: LogitCache
+    ) -> StoredTargetSet:
         # With several processes each makes a part of the maps and reads all of them, so they meet on disk.
-        near = self.feed if isinstance(self.feed, DeviceBatchSource) and world_size() == 1 else None
-        return StoredTargetSet(pass_set, self.maps, self.fabric.device, self.dtype, near, round, logit_cache)
+        near = self.batch_source if isinstance(self.batch_source, DeviceBatchSource) and world_size() == 1 else None
+        return StoredTargetSet(pass_set, self.maps, self.fabric.device, self.dtype, near, pass_epoch, logit_cache)
 
     def _logit_cache(
         self, pass_set: PassSet | DevicePassSet, step: int, save: Callable[[], None], *, resumed: bool

@@ -11,7 +11,6 @@ from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
 from endotransfer.data.pipeline.device_pass_set import DevicePassSet
 from endotransfer.data.pipeline.pass_set import PassSet
 from endotransfer.data.pipeline.to_device import to_device
-from endotransfer.engine.kept_maps import watched_keys
 from endotransfer.engine.map_store import MapStore
 from endotransfer.pseudo_labels.logit_cache import LogitCache
 
@@ -24,13 +23,10 @@ class StoredTargetSet:
     maps: MapStore
     device: torch.device
     dtype: torch.dtype
-    near: DeviceBatchSource | None = None  # training's own feed, where it can take maps over from memory
-    round: int = 0  # that is being made
+    near: DeviceBatchSource | None = None  # training's own batches, where it can take maps over from memory
+    pass_epoch: int = 0  # the epoch before which this pass runs
     logit_cache: LogitCache = field(default_factory=LogitCache)
     seen: Callable[[int], None] = lambda batches: None  # told of progress, in batches
-
-    def __post_init__(self) -> None:
-        self.maps.watched = watched_keys(self.images.images.samples)  # of all processes: the first one closes the round
 
     @property
     def size(self) -> tuple[int, int]:
@@ -60,4 +56,4 @@ class StoredTargetSet:
     def store(self, keys: list[str], maps: Tensor) -> None:
         self.maps.store(keys, maps)
         if self.near is not None:
-            self.near.receive(self.round, keys, maps)
+            self.near.receive(self.pass_epoch, keys, maps)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from rich.console import Console
 
-from endotransfer.engine.run_log import progress_bar
+from endotransfer.engine.progress_bar import progress_bar
 
 T = TypeVar("T")
 EVERY = 30.0  # seconds between two lines of a log

@@ -10,7 +10,7 @@ from endotransfer.batch import IGNORE, Sample
 from endotransfer.data.class_colours import colour_table
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.read.checked_mask import read_checked_mask
-from endotransfer.engine.kept_maps import FOLDER
+from endotransfer.engine.run_folder import PROPAGATION
 from endotransfer.errors import EndotransferError
 from endotransfer.report.csv_file import write_csv
 from endotransfer.report.drawing import files_named
@@ -47,7 +47,7 @@ def propagation_section(study: Study, images: RunImages, folder: Path) -> Sectio
 def read_maps(run: Run) -> Maps:
     """Every kept map of `run`: uint8 [H, W] by image and epoch.  What cannot be read is passed over."""
     maps: Maps = {}
-    root = run.path / FOLDER
+    root = run.path / PROPAGATION
     for epoch in sorted(root.glob("epoch-*")):
         number = epoch.name.removeprefix("epoch-")
         for path in sorted(epoch.rglob("*.png")) if number.isdigit() else ():

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from endotransfer.serve.run_history import find_map, kept_maps, read_curves, read_results
+from endotransfer.serve.run_history import find_map, propagation_maps, read_curves, read_results
 from endotransfer.serve.service import Service
 
 
@@ -27,6 +27,7 @@ def run_routes(service: Service) -> APIRouter:
 
 def _run(name: str, path: Any, known: dict[str, str]) -> dict[str, Any]:
     grown = [
-        {"name": key, "epochs": sorted(epochs), "picture": known.get(key)} for key, epochs in kept_maps(path).items()
+        {"name": key, "epochs": sorted(epochs), "picture": known.get(key)}
+        for key, epochs in propagation_maps(path).items()
     ]
     return {"name": name, "results": read_results(path), "curves": read_curves(path), "propagation": grown}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from endotransfer.data.folders.listing import leads_outside
-from endotransfer.engine.kept_maps import FOLDER
+from endotransfer.engine.run_folder import PROPAGATION
 from endotransfer.engine.run_log import COLUMNS
 from endotransfer.serve.answers import refuse_unknown
 
@@ -73,10 +73,10 @@ def read_results(run: Path) -> dict[str, Any]:
     return {name: content[name] for name in RESULTS if name in content} if isinstance(content, dict) else {}
 
 
-def kept_maps(run: Path) -> dict[str, dict[int, Path]]:
+def propagation_maps(run: Path) -> dict[str, dict[int, Path]]:
     """The pseudo-labels in `propagation/`: image -> epoch -> file.  Links that leave the run are passed over."""
     maps: dict[str, dict[int, Path]] = {}
-    for folder in sorted((run / FOLDER).glob("epoch-*")):
+    for folder in sorted((run / PROPAGATION).glob("epoch-*")):
         number = folder.name.removeprefix("epoch-")
         if not number.isdecimal() or leads_outside(folder, run):
             continue
@@ -88,7 +88,7 @@ def kept_maps(run: Path) -> dict[str, dict[int, Path]]:
 
 def find_map(run: Path, image: int, epoch: int) -> Path:
     """The map of the `image`-th of the kept images; both numbers are looked up, never made into a name."""
-    images = list(kept_maps(run).values())
+    images = list(propagation_maps(run).values())
     if not 0 <= image < len(images) or epoch not in images[image]:
         raise refuse_unknown("map")
     return images[image][epoch]

@@ -50,10 +50,10 @@ def decoded(samples: list[Sample], masks: bool = False, cache: bool = True) -> D
     return DecodedImages(samples, SIZE, Classes(), masks=masks, cache=cache)
 
 
-def maps(round: int, key: str) -> np.ndarray | None:
-    """A stored map that tells its round and image; none for image 6."""
+def maps(pass_epoch: int, key: str) -> np.ndarray | None:
+    """A stored map that tells its pass and image; none for image 6."""
     number = int(key.split("/")[1])
-    return None if number == 6 else np.full(SIZE, 10 * round + number, np.uint8)
+    return None if number == 6 else np.full(SIZE, 10 * pass_epoch + number, np.uint8)
 
 
 MakeBatches = Callable[..., BatchSource]

@@ -20,7 +20,7 @@ from tests.data.pipeline.disk import SIDE, Disk, MakeBatches, assert_equal, deco
 
 
 def test_a_batch_has_masked_images_first_then_tag_only_and_a_target_without_masks(make_batches: MakeBatches) -> None:
-    batch = next(make_batches().batches(0, 1, round=2))
+    batch = next(make_batches().batches(0, 1, pass_epoch=2))
     assert batch.source is not None and batch.target is not None
     assert [key.split("/")[0] for key in batch.source.keys] == ["masked"] * 2 + ["tag_only"] * 2
     assert batch.source.images.shape == (4, 3, SIDE, SIDE)
@@ -60,7 +60,7 @@ def test_any_stream_may_be_absent(make_batches: MakeBatches, absent: str, images
     assert (batch.target is None) == (absent == "target")
 
 
-def test_a_feed_may_hold_the_target_alone(make_batches: MakeBatches) -> None:
+def test_batches_may_hold_the_target_alone(make_batches: MakeBatches) -> None:
     assert next(make_batches(masked=None, tag_only=None).batches(0, 1)).source is None
 
 
@@ -86,7 +86,7 @@ def test_without_tags_no_batch_has_any(make_batches: MakeBatches, disk: Disk) ->
 
 
 def test_image_mask_map_and_superpixels_share_one_geometry(disk: Disk) -> None:
-    def image_as_map(round: int, key: str) -> np.ndarray:
+    def image_as_map(pass_epoch: int, key: str) -> np.ndarray:
         return np.asarray(Image.open(disk.masked[int(key.split("/")[1])].image))[..., 0]
 
     images = decoded(disk.masked, masks=True)
@@ -104,25 +104,25 @@ def test_image_mask_map_and_superpixels_share_one_geometry(disk: Disk) -> None:
     assert len(seen) == 4
 
 
-def test_the_round_chooses_the_stored_map(make_batches: MakeBatches) -> None:
+def test_the_pass_chooses_the_stored_map(make_batches: MakeBatches) -> None:
     batch_source = make_batches(augment=None)
-    for round in (1, 2):
-        for batch in batch_source.batches(0, 7, round=round):
+    for pass_epoch in (1, 2):
+        for batch in batch_source.batches(0, 7, pass_epoch=pass_epoch):
             assert batch.target is not None and batch.target.stored is not None
             for key, stored in zip(batch.target.keys, batch.target.stored, strict=True):
                 number = int(key.split("/")[1])
-                assert stored.unique().tolist() == [IGNORE if number == 6 else 10 * round + number]
+                assert stored.unique().tolist() == [IGNORE if number == 6 else 10 * pass_epoch + number]
 
 
 def test_before_the_first_pass_there_is_no_stored_map(make_batches: MakeBatches) -> None:
-    batch = next(make_batches().batches(0, 1, round=None))
+    batch = next(make_batches().batches(0, 1, pass_epoch=None))
     assert batch.target is not None
     assert batch.target.stored is None
     assert batch.target.superpixels is not None
 
 
 def test_a_stored_map_of_another_size_is_named(disk: Disk) -> None:
-    stream = Stream("target", decoded(disk.target), seed=0, maps=lambda round, key: np.zeros((3, 3), np.uint8))
+    stream = Stream("target", decoded(disk.target), seed=0, maps=lambda pass_epoch, key: np.zeros((3, 3), np.uint8))
     with pytest.raises(DataError, match=r"the map stored for target/\d has the shape \(3, 3\)"):
         stream[0, 1]
 
@@ -147,7 +147,7 @@ def test_a_batch_that_processes_cannot_share_is_refused_at_once(make_batches: Ma
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_to_device_makes_unit_images_and_whole_numbers(make_batches: MakeBatches, dtype: torch.dtype) -> None:
-    batch = next(make_batches().batches(0, 1, round=1))
+    batch = next(make_batches().batches(0, 1, pass_epoch=1))
     moved = to_device(batch, "cpu", dtype)
     for name, value in flat(moved).items():
         before = flat(batch)[name]

@@ -11,15 +11,18 @@ from tests.data.pipeline.disk import AUGMENT, Disk, MakeBatches, assert_equal, d
 @pytest.mark.parametrize("workers", [1, 2])
 def test_workers_change_nothing(make_batches: MakeBatches, workers: int) -> None:
     alone, helped = make_batches(), make_batches(workers=workers)
-    for first, last, round in ((0, 6, 1), (6, 9, 2), (2, 4, 1)):  # the processes stay, the plan changes
-        assert_equal(list(alone.batches(first, last, round=round)), list(helped.batches(first, last, round=round)))
+    for first, last, pass_epoch in ((0, 6, 1), (6, 9, 2), (2, 4, 1)):  # the processes stay, the plan changes
+        assert_equal(
+            list(alone.batches(first, last, pass_epoch=pass_epoch)),
+            list(helped.batches(first, last, pass_epoch=pass_epoch)),
+        )
 
 
 def test_an_iteration_left_early_does_not_leak_into_the_next(make_batches: MakeBatches) -> None:
     batch_source = make_batches(workers=2)
-    left = batch_source.batches(0, 50, round=1)
+    left = batch_source.batches(0, 50, pass_epoch=1)
     next(left)
-    assert_equal(list(batch_source.batches(3, 6, round=2)), list(make_batches().batches(3, 6, round=2)))
+    assert_equal(list(batch_source.batches(3, 6, pass_epoch=2)), list(make_batches().batches(3, 6, pass_epoch=2)))
 
 
 def test_keeping_images_in_memory_changes_nothing(make_batches: MakeBatches) -> None:
@@ -53,8 +56,8 @@ def test_each_pass_is_augmented_anew(disk: Disk) -> None:
 
 
 def test_training_s_random_numbers_are_not_touched(make_batches: MakeBatches) -> None:
-    before = torch.get_rng_state(), np.random.get_state()[1].tolist()
+    before = torch.get_rng_state(), repr(np.random.get_state(legacy=False))
     for workers in (0, 1):
         list(make_batches(workers=workers).batches(0, 2))
     assert torch.equal(torch.get_rng_state(), before[0])
-    assert np.random.get_state()[1].tolist() == before[1]
+    assert repr(np.random.get_state(legacy=False)) == before[1]

@@ -30,7 +30,7 @@ class Step:
     number: int
     rank: int
     world_size: int
-    round: int | None
+    pass_epoch: int | None
     use_target: bool
 
 
@@ -66,7 +66,7 @@ class BatchSource:
         *,
         rank: int = 0,
         world_size: int = 1,
-        round: int | None = 0,
+        pass_epoch: int | None = 0,
         use_target: bool = True,
     ) -> Iterator[Batch]:
         """The batches of steps `first_step` to `last_step` - 1 for process `rank` of `world_size`.
@@ -76,7 +76,7 @@ class BatchSource:
         """
         check_shares(self.shares, world_size)
         steps = range(first_step, last_step)
-        return self._batches([Step(number, rank, world_size, round, use_target) for number in steps])
+        return self._batches([Step(number, rank, world_size, pass_epoch, use_target) for number in steps])
 
     def _batches(self, steps: list[Step]) -> Iterator[Batch]:
         self._plan[:] = steps
@@ -149,7 +149,7 @@ class _Parts(Dataset[_PartFields | Failure]):
         share = self.shares[name]
         own = share.images // step.world_size
         first = step.number * share.images + step.rank * own
-        return [share.stream[position, step.round] for position in range(first, first + own)]
+        return [share.stream[position, step.pass_epoch] for position in range(first, first + own)]
 
     def _labelled(self, masked: list[StreamItem], tag_only: list[StreamItem]) -> _SourceFields:
         items = masked + tag_only

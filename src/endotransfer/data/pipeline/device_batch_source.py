@@ -18,7 +18,7 @@ from endotransfer.data.pipeline.order import augmentation_seed
 from endotransfer.data.pipeline.threads import one_ahead
 from endotransfer.label_values import IGNORE
 
-READERS = 8  # threads that read a round's maps
+READERS = 8  # threads that read a pass's maps
 
 
 class DeviceBatchSource:
@@ -38,23 +38,23 @@ class DeviceBatchSource:
         return sum(stream.images.bytes for stream in streams) + maps
 
     def batches(
-        self, first_step: int, last_step: int, *, rank: int = 0, world_size: int = 1, round: int | None = 0,
+        self, first_step: int, last_step: int, *, rank: int = 0, world_size: int = 1, pass_epoch: int | None = 0,
         use_target: bool = True,
     ) -> Iterator[Batch]:  # fmt: skip
         check_shares(self.batch_source.shares, world_size)
         steps = range(first_step, last_step)
-        return one_ahead(lambda step: self._batch(step, rank, world_size, round, use_target), steps)
+        return one_ahead(lambda step: self._batch(step, rank, world_size, pass_epoch, use_target), steps)
 
-    def receive(self, round: int, keys: list[str], maps: Tensor) -> None:
-        """Maps [B, H, W] of `round` as a target pass made them: they need not be read from disk again."""
-        self.streams["target"].receive(round, keys, maps)
+    def receive(self, pass_epoch: int, keys: list[str], maps: Tensor) -> None:
+        """Maps [B, H, W] of `pass_epoch` as a target pass made them: they need not be read from disk again."""
+        self.streams["target"].receive(pass_epoch, keys, maps)
 
     def close(self) -> None:
         self.batch_source.close()
 
-    def _batch(self, step: int, rank: int, world_size: int, round: int | None, use_target: bool) -> Batch:
+    def _batch(self, step: int, rank: int, world_size: int, pass_epoch: int | None, use_target: bool) -> Batch:
         parts = {
-            name: stream.take(step, rank, world_size, round)
+            name: stream.take(step, rank, world_size, pass_epoch)
             for name, stream in self.streams.items()
             if use_target or name != "target"
         }
@@ -94,16 +94,16 @@ class _DeviceStream:
         self.share, self.stream, self.device = share, share.stream, device
         self.images, self.masks = share.stream.images.on(device)
         self.tags = torch.tensor([sample.tag for sample in self.stream.images.samples], device=device)
-        self._stored: tuple[int, Tensor] | None = None  # the round that is being read
+        self._stored: tuple[int, Tensor] | None = None  # the pass that is being read
         self._place = {sample.key: place for place, sample in enumerate(self.stream.images.samples)}
 
-    def take(self, step: int, rank: int, world_size: int, round: int | None) -> BatchPart:
+    def take(self, step: int, rank: int, world_size: int, pass_epoch: int | None) -> BatchPart:
         own = self.share.images // world_size
         first = step * self.share.images + rank * own
         entries = [self.stream.order.entry(position) for position in range(first, first + own)]
         keys = [self.stream.images.samples[index].key for _, index in entries]
         chosen = torch.tensor([index for _, index in entries]).to(self.device, non_blocking=True)
-        images, maps = self.images[chosen], {name: values[chosen] for name, values in self._maps(round).items()}
+        images, maps = self.images[chosen], {name: values[chosen] for name, values in self._maps(pass_epoch).items()}
         if self.stream.augment is not None:
             seeds = [
                 augmentation_seed(self.stream.seed, self.stream.name, epoch, key)
@@ -112,24 +112,24 @@ class _DeviceStream:
             images, maps = augment_batch(self.stream.augment, images, maps, seeds)
         return BatchPart(images, maps, self.tags[chosen], keys)
 
-    def _maps(self, round: int | None) -> dict[str, Tensor]:
+    def _maps(self, pass_epoch: int | None) -> dict[str, Tensor]:
         maps = {} if self.masks is None else {"mask": self.masks}
-        if self.stream.maps is not None and round is not None:
-            maps["stored"] = self._stored_in(round)
+        if self.stream.maps is not None and pass_epoch is not None:
+            maps["stored"] = self._stored_in(pass_epoch)
         return maps
 
-    def receive(self, round: int, keys: list[str], maps: Tensor) -> None:
-        if self._stored is None or self._stored[0] != round:
-            self._stored = round, torch.full_like(self.images[:, 0], IGNORE)
+    def receive(self, pass_epoch: int, keys: list[str], maps: Tensor) -> None:
+        if self._stored is None or self._stored[0] != pass_epoch:
+            self._stored = pass_epoch, torch.full_like(self.images[:, 0], IGNORE)
         places = torch.tensor([self._place[key] for key in keys]).to(self.device, non_blocking=True)
         self._stored[1][places] = maps.to(self.device, torch.uint8)
 
-    def _stored_in(self, round: int) -> Tensor:
-        """All maps of a round, read once: uint8 [N, H, W]."""
-        if self._stored is None or self._stored[0] != round:
-            self._stored = None  # first, so that two rounds are never there at once
+    def _stored_in(self, pass_epoch: int) -> Tensor:
+        """All maps of a pass, read once: uint8 [N, H, W]."""
+        if self._stored is None or self._stored[0] != pass_epoch:
+            self._stored = None  # first, so that two passes are never there at once
             with ThreadPoolExecutor(READERS) as readers:
                 keys = [sample.key for sample in self.stream.images.samples]
-                maps = list(readers.map(lambda key: self.stream.stored(key, round)["stored"], keys))
-            self._stored = round, torch.stack(maps).to(self.device)
+                maps = list(readers.map(lambda key: self.stream.stored(key, pass_epoch)["stored"], keys))
+            self._stored = pass_epoch, torch.stack(maps).to(self.device)
         return self._stored[1]

@@ -16,7 +16,7 @@ from endotransfer.data.pipeline.transforms import REGIONS, augment_image
 from endotransfer.errors import DataError
 from endotransfer.label_values import IGNORE
 
-MapReader = Callable[[int, str], NDArray[np.uint8] | None]  # (round, key) -> the map [H, W] stored for that image
+MapReader = Callable[[int, str], NDArray[np.uint8] | None]  # (pass_epoch, key) -> the map [H, W] stored for that image
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Stream:
         self.order = ClassOrder(seed, name, images.present) if by_class else Order(seed, name, len(images))
 
     def __getitem__(self, entry: tuple[int, int | None]) -> StreamItem:
-        """`entry` = (position, round): the image at that position and all its maps under one geometry.
+        """`entry` = (position, pass_epoch): the image at that position and all its maps under one geometry.
 
-        `round` says which stored map to read; None, before the first target pass: there is none.
+        `pass_epoch` says which stored map to read; None, before the first target pass: there is none.
         """
-        position, round = entry
+        position, pass_epoch = entry
         epoch, index = self.order.entry(position)
         sample, picture = self.images.samples[index], self.images[index]
-        image, maps = picture.image, self.stored(sample.key, round)
+        image, maps = picture.image, self.stored(sample.key, pass_epoch)
         if picture.mask is not None:
             maps["mask"] = picture.mask
         if self.superpixels is not None:
@@ -72,11 +72,11 @@ class Stream:
             image, maps = augment_image(self.augment, image, maps, seed)
         return StreamItem(image, sample.tag, sample.key, maps)
 
-    def stored(self, key: str, round: int | None) -> dict[str, Tensor]:
-        """The map of image `key` that the pass of `round` stored; empty before the first pass."""
-        if self.maps is None or round is None:
+    def stored(self, key: str, pass_epoch: int | None) -> dict[str, Tensor]:
+        """The map of image `key` that the pass of `pass_epoch` stored; empty before the first pass."""
+        if self.maps is None or pass_epoch is None:
             return {}
-        stored, size = self.maps(round, key), self.images.size
+        stored, size = self.maps(pass_epoch, key), self.images.size
         if stored is None:  # the pass labelled nothing in this image
             return {"stored": torch.full(size, IGNORE, dtype=torch.uint8)}
         if stored.shape != size:

@@ -1,8 +1,8 @@
 """Tensors and state as bytes, and back.  Nothing here touches the disk."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import safetensors.torch
 import torch
@@ -33,7 +33,7 @@ def decode_group(content: bytes, path: Path) -> dict[str, Tensor]:
         ) from reason
 
 
-def encode_state(state: dict[str, Any]) -> bytes:
+def encode_state(state: Mapping[str, object]) -> bytes:
     """Refuse what JSON would bend (tuples, integer keys, NaN): what is loaded equals what was saved."""
     try:
         text = json.dumps(state, allow_nan=False, indent=1)
@@ -45,7 +45,7 @@ def encode_state(state: dict[str, Any]) -> bytes:
     return text.encode()
 
 
-def decode_state(content: bytes, path: Path) -> dict[str, Any]:
+def decode_state(content: bytes, path: Path) -> dict[str, object]:
     try:
         state = json.loads(content)
     except (ValueError, RecursionError) as reason:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from torch import Tensor
 
@@ -19,7 +18,7 @@ class Checkpoint:
 
     step: int
     tensors: dict[str, dict[str, Tensor]]
-    state: dict[str, Any]
+    state: dict[str, object]
     path: Path
 
 

@@ -1,8 +1,8 @@
 """Write a checkpoint so that a kill or a full disk at any moment costs nothing already saved."""
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from torch import Tensor
 
@@ -23,7 +23,7 @@ from endotransfer.io import sync, write_atomically
 
 
 def save_checkpoint(
-    folder: Path, step: int, tensors: dict[str, dict[str, Tensor]], state: dict[str, Any], keep: int = 2
+    folder: Path, step: int, tensors: dict[str, dict[str, Tensor]], state: Mapping[str, object], keep: int = 2
 ) -> Path:
     """Save `tensors` (group -> name -> tensor) and `state` (plain JSON) as `folder/step-...`; return it.
 
@@ -64,7 +64,7 @@ def _prepare(folder: Path, step: int) -> None:
             )
 
 
-def _write(part: Path, step: int, tensors: dict[str, dict[str, Tensor]], state: dict[str, Any]) -> None:
+def _write(part: Path, step: int, tensors: dict[str, dict[str, Tensor]], state: Mapping[str, object]) -> None:
     """Fill the folder `part`, one group in memory at a time; the manifest comes last."""
     content = encode_state(state)
     part.mkdir()

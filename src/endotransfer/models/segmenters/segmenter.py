@@ -1,5 +1,7 @@
 """The network that is trained and that predicts: backbone, S1 (image tag), S2 (pixels), S2 refined by S1."""
 
+from typing import Protocol
+
 from pydantic import Field
 from torch import Tensor
 
@@ -23,6 +25,12 @@ class SegmenterSpec(NetworkSpec):
         return Segmenter(empty_backbone(self.model), self.model, self.classes, self.tags)
 
 
+class RecordedForward(Protocol):
+    """Outputs from recorded CUDA graphs (`engine.graphs`)."""
+
+    def replay(self, images: Tensor) -> SegOutput | None: ...  # None: nothing is recorded for these images
+
+
 class Segmenter(OnBackbone):
     """Images [B, 3, H, W] in [0, 1] -> SegOutput with logits [B, K, H / 8, W / 8]; any H and W from 32 up."""
 
@@ -33,8 +41,13 @@ class Segmenter(OnBackbone):
         self.feature_channels = self.aspp.channels  # of SegOutput.features
         self.tag_head = TagHead(backbone.channels) if tags else None
         self.refinement = Refinement(classes) if tags else None
+        self.graphs: RecordedForward | None = None  # set by the engine, for training on a GPU
 
     def forward(self, images: Tensor, domain: str = "source") -> SegOutput:
+        recorded = None if self.graphs is None else self.graphs.replay(images)
+        return self.compute(images, domain) if recorded is None else recorded
+
+    def compute(self, images: Tensor, domain: str = "source") -> SegOutput:
         self.enter(domain)
         return self.heads(self.stages(images)[-1])
 

@@ -1,0 +1,93 @@
+"""One update of one phase: its losses, backward, gradients over all processes, and the optimiser's step."""
+
+import torch
+from lightning.fabric import Fabric
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from endotransfer.batch import Batch
+from endotransfer.config import TrainingConfig
+from endotransfer.distributed import sum_over_processes, world_size
+from endotransfer.engine.finite import stop_unless_finite
+from endotransfer.engine.gradients import average_over_processes, clipped_norm
+from endotransfer.engine.optimisers import parameters_of, set_lr
+from endotransfer.engine.run_folder import RunFolder
+from endotransfer.losses.cross_entropy import segmentation
+from endotransfer.methods.base import Memo, Method
+
+
+class PhaseUpdate:
+    """Updates the networks that a phase trains; every other weight stays as it is."""
+
+    def __init__(
+        self, fabric: Fabric, method: Method, training: TrainingConfig, optimisers: dict[str, Optimizer],
+        dtype: torch.dtype, run: RunFolder,
+    ) -> None:  # fmt: skip
+        self.fabric, self.method, self.training, self.optimisers = fabric, method, training, optimisers
+        self.dtype, self.run = dtype, run
+        self._parameters = _parameters_by_network(method)
+
+    def update(
+        self, phase: str, batches: list[Batch], memos: list[Memo], lr_factor: float, step: int
+    ) -> dict[str, float]:
+        """Minimise `phase` on `batches`; returns every term, its share of the sum, and the gradient's norm."""
+        optimiser = self.optimisers[phase]
+        set_lr(optimiser, lr_factor)
+        self._train_only(phase)
+        optimiser.zero_grad(set_to_none=True)
+        sums = self._backward(phase, batches, memos)
+        parameters = parameters_of(optimiser)
+        average_over_processes(parameters)
+        norm = clipped_norm(parameters, self.training.clip)
+        values = torch.stack([*sums.values(), norm.to(self.dtype)])
+        *means, mean_norm = (sum_over_processes(values) / world_size()).tolist()
+        terms = dict(zip(sums, means, strict=True))
+        stop_unless_finite(terms, mean_norm, phase, step, _keys(batches), self.run)
+        optimiser.step()
+        return _figures(phase, terms, mean_norm, optimiser.param_groups[0]["lr"])
+
+    def _backward(self, phase: str, batches: list[Batch], memos: list[Memo]) -> dict[str, Tensor]:
+        """Gradients of the mean loss over `batches`; returns the mean of every term."""
+        sums: dict[str, Tensor] = {}
+        for batch, memo in zip(batches, memos, strict=True):
+            with self.fabric.autocast():
+                terms = self.method.losses(phase, batch, memo) | self._reviewed_term(phase, batch)
+            total = torch.stack(list(terms.values())).sum() / len(batches)
+            if total.requires_grad:
+                self.fabric.backward(total)
+            for name, value in terms.items():
+                sums[name] = sums.get(name, 0) + value.detach() / len(batches)
+        return sums
+
+    def _reviewed_term(self, phase: str, batch: Batch) -> dict[str, Tensor]:
+        """Masks that a person confirmed on target images supervise every method alike, while its segmenter trains."""
+        if batch.reviewed is None or "segmenter" not in self.method.phases[phase]:
+            return {}
+        output = self.method.segmenter(batch.reviewed.images, domain="target")
+        logits = output.at(batch.reviewed.images.shape[-2:])
+        return {"reviewed": self.training.reviewed_weight * segmentation(logits, batch.reviewed.masks)}
+
+    def _train_only(self, phase: str) -> None:
+        """Gradients flow through every network but reach only the phase's own weights."""
+        trained = self.method.phases[phase]
+        for name, parameters in self._parameters.items():
+            for parameter in parameters:
+                parameter.requires_grad = name in trained
+
+
+def _parameters_by_network(method: Method) -> dict[str, list[nn.Parameter]]:
+    """Of all networks that some phase trains; listed once, since walking modules in every step is slow."""
+    names = {name for networks in method.phases.values() for name in networks if hasattr(method, name)}
+    return {name: list(method.get_submodule(name).parameters()) for name in sorted(names)}
+
+
+def _keys(batches: list[Batch]) -> list[str]:
+    parts = [part for batch in batches for part in (batch.source, batch.target, batch.reviewed) if part]
+    return [key for part in parts for key in part.keys]
+
+
+def _figures(phase: str, terms: dict[str, float], norm: float, lr: float) -> dict[str, float]:
+    whole = sum(abs(value) for value in terms.values()) or 1.0
+    figures = {f"loss/{phase}": sum(terms.values()), f"norm/{phase}": norm, f"lr/{phase}": lr}
+    figures |= {f"term/{name}": value for name, value in terms.items()}
+    return figures | {f"share/{name}": abs(value) / whole for name, value in terms.items()}

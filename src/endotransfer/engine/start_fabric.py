@@ -1,0 +1,27 @@
+"""Devices, processes and precision of a run (Lightning Fabric)."""
+
+import torch
+from lightning.fabric import Fabric
+
+from endotransfer.config import TrainingConfig
+from endotransfer.errors import ConfigError
+
+PRECISIONS = {"32": "32-true", "bf16": "bf16-mixed", "64": "64-true"}
+
+
+def start_fabric(training: TrainingConfig) -> Fabric:
+    """Start the processes.  Gradients are averaged by the engine itself, so modules are never wrapped."""
+    if training.accelerator == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("training.accelerator is cuda but no GPU is there; set it to auto or cpu.")
+    # Not "auto": Lightning would also take a Mac's GPU, which has no float64.
+    cuda = torch.cuda.is_available() and training.accelerator != "cpu"
+    if cuda and training.devices > torch.cuda.device_count():  # pragma: needs cuda
+        raise ConfigError(f"training.devices is {training.devices} but there are {torch.cuda.device_count()} GPUs.")
+    fabric = Fabric(
+        accelerator="gpu" if cuda else "cpu", devices=training.devices, num_nodes=training.nodes,
+        strategy="ddp" if training.devices * training.nodes > 1 else "auto", precision=PRECISIONS[training.precision],
+    )  # fmt: skip
+    fabric.launch()
+    if cuda:  # pragma: needs cuda
+        torch.cuda.reset_peak_memory_stats()  # several runs in one process: each has its own peak
+    return fabric

@@ -1,0 +1,55 @@
+"""Callbacks are told of every step, pass, checkpoint and epoch, in order."""
+
+from pathlib import Path
+
+import pytest
+
+from endotransfer.engine.callbacks import Callback, TrainingEvent
+from endotransfer.engine.checkpoint import list_steps
+from endotransfer.engine.run import train
+from tests.conftest import MakeExperiment
+
+
+class Recorder(Callback):
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.losses: list[float | None] = []
+
+    def on_step(self, event: TrainingEvent) -> None:
+        self.told.append(f"step {event.step} of {event.steps}")
+        self.losses.append(event.loss)
+
+    def on_target_pass(self, event: TrainingEvent) -> None:
+        assert all(name.startswith("pass/") for name in event.figures)
+        self.told.append(f"pass before epoch {event.epoch}")
+
+    def on_checkpoint(self, event: TrainingEvent) -> None:
+        self.told.append(f"checkpoint {event.step}")
+
+    def on_epoch(self, event: TrainingEvent) -> None:
+        self.told.append(f"epoch {event.epoch} ({event.stage})")
+
+
+def test_a_callback_is_told_of_everything_in_order(make_experiment: MakeExperiment, tmp_path: Path) -> None:
+    experiment = make_experiment("tagged", "cbst", epochs=2, steps_per_epoch=2, checkpoint_every=3)
+    recorder = Recorder()
+    train(experiment, tmp_path / "run", callbacks=[recorder])
+    first = ["step 1 of 4", "step 2 of 4"]
+    assert recorder.told[:2] == first
+    assert recorder.told[-4:] == ["checkpoint 3", "step 4 of 4", "checkpoint 4", recorder.told[-1]]
+    assert recorder.told[-1].startswith("epoch 1 (")
+    assert [told for told in recorder.told if told.startswith("pass")] == ["pass before epoch 1"]
+    assert all(loss is not None and loss > 0 for loss in recorder.losses)
+
+
+def test_a_callback_that_fails_ends_the_run_and_leaves_its_checkpoint(
+    make_experiment: MakeExperiment, tmp_path: Path
+) -> None:
+    class Failing(Callback):
+        def on_checkpoint(self, event: TrainingEvent) -> None:
+            raise RuntimeError("enough")
+
+    experiment = make_experiment("tagged", "source_only", checkpoint_every=2)
+    with pytest.raises(RuntimeError, match="enough"):
+        train(experiment, tmp_path / "run", callbacks=[Failing()])
+    assert list_steps(tmp_path / "run" / "checkpoints") == [2]
