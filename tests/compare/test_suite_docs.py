@@ -3,8 +3,9 @@
 import pytest
 
 from endotransfer.compare.suite import PhantomConfig, Suite
-from endotransfer.config import SUITE_KEYS, Strict
-from tests.docs.test_docs import spelt, table
+from endotransfer.config import Strict
+from endotransfer.config.experiment_file import SUITE_KEYS
+from tests.docs.pages import spelt, table
 
 
 @pytest.mark.parametrize(("title", "kind"), [("`suite`", Suite), ("`phantom`", PhantomConfig)])

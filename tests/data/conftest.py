@@ -27,7 +27,8 @@ def photo() -> Callable[[int], NDArray[np.uint8]]:
 def blob() -> NDArray[np.uint8]:
     """A mask [48, 64] of 0 and 1 with one lesion, smooth enough to survive compression."""
     y, x = np.mgrid[:HEIGHT, :WIDTH]
-    return ((y - 20) ** 2 + (x - 30) ** 2 < 12**2).astype(np.uint8)
+    mask: NDArray[np.uint8] = ((y - 20) ** 2 + (x - 30) ** 2 < 12**2).astype(np.uint8)
+    return mask
 
 
 @pytest.fixture

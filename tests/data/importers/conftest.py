@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,8 @@ class Draw:
 
     def pixels(self, path: Path, pixels: NDArray[np.uint8]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(pixels).save(path, **({"quality": 90} if path.suffix == ".jpg" else {}))
+        options: dict[str, Any] = {"quality": 90} if path.suffix == ".jpg" else {}
+        Image.fromarray(pixels).save(path, **options)
 
     def photo(self, path: Path) -> None:
         seed = sum(map(ord, path.name))

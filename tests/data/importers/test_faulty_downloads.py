@@ -2,6 +2,7 @@
 
 import csv
 import errno
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ import pytest
 from PIL import Image
 
 from endotransfer.data.importers import IMPORTERS, ImportReport, import_dataset
-from endotransfer.data.importers import native_writer as native
 from endotransfer.errors import ConfigError, DataError
 
 
@@ -162,7 +162,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(native.shutil, "copyfile", full)
+    monkeypatch.setattr(shutil, "copyfile", full)
     with pytest.raises(DataError, match=r"cannot write .*native: No space left on device"):
         import_dataset("folders", plain, out)
     assert list(out.parent.iterdir()) == [plain]

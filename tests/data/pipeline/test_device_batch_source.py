@@ -1,12 +1,13 @@
 """Batches made on the device equal those of the loader: same images, same order, same changes."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.batch import Batch
+from endotransfer.batch import Batch, SourceBatch, TargetBatch
 from endotransfer.config import AugmentConfig
 from endotransfer.data.pipeline.batch_source import BatchSource, Share
 from endotransfer.data.pipeline.batch_transforms import augment_batch
@@ -29,9 +30,26 @@ def batch_source(disk: Disk, make_batches: Callable[..., BatchSource]) -> BatchS
     return make_batches(augment=FLIPS, target=Share(target, 4))
 
 
+def source_of(batch: Batch) -> SourceBatch:
+    assert batch.source is not None
+    return batch.source
+
+
+def target_of(batch: Batch) -> TargetBatch:
+    assert batch.target is not None
+    return batch.target
+
+
+def stored_in(batch: Batch) -> Tensor:
+    stored = target_of(batch).stored
+    assert stored is not None
+    return stored
+
+
 def fields(batch: Batch) -> dict[str, Tensor]:
     source, target = batch.source, batch.target
-    values = {"images": source.images, "masks": source.masks, "tags": source.tags}
+    assert source is not None
+    values: dict[str, Tensor | None] = {"images": source.images, "masks": source.masks, "tags": source.tags}
     if target is not None:
         values |= {"target": target.images, "target tags": target.tags, "stored": target.stored}
     return {name: value for name, value in values.items() if value is not None}
@@ -41,48 +59,48 @@ def fields(batch: Batch) -> dict[str, Tensor]:
 @pytest.mark.parametrize(("rank", "world"), [(0, 1), (1, 2)])
 def test_batches_equal_those_of_the_loader(
     batch_source: BatchSource, pass_epoch: int | None, use_target: bool, rank: int, world: int
-):
-    asked = {"rank": rank, "world_size": world, "pass_epoch": pass_epoch, "use_target": use_target}
+) -> None:
+    asked: dict[str, Any] = {"rank": rank, "world_size": world, "pass_epoch": pass_epoch, "use_target": use_target}
     here = list(DeviceBatchSource(batch_source, CPU).batches(1, 5, **asked))
     for mine, theirs in zip(here, batch_source.batches(1, 5, **asked), strict=True):
-        assert mine.source.keys == theirs.source.keys
+        assert source_of(mine).keys == source_of(theirs).keys
         one, other = fields(mine), fields(theirs)
         assert one.keys() == other.keys()
         for name, value in one.items():
             assert torch.equal(value, other[name]), name
         if theirs.target is not None:
-            assert mine.target.keys == theirs.target.keys
+            assert target_of(mine).keys == theirs.target.keys
 
 
-def test_a_new_pass_is_read_anew(batch_source: BatchSource):
+def test_a_new_pass_is_read_anew(batch_source: BatchSource) -> None:
     on_device = DeviceBatchSource(batch_source, CPU)
-    first, second = (next(iter(on_device.batches(0, 1, pass_epoch=pass_epoch))).target.stored for pass_epoch in (0, 1))
+    first, second = (stored_in(next(iter(on_device.batches(0, 1, pass_epoch=pass_epoch)))) for pass_epoch in (0, 1))
     assert not torch.equal(first, second)
 
 
-def test_maps_received_from_a_pass_are_those_read_from_disk(batch_source: BatchSource):
+def test_maps_received_from_a_pass_are_those_read_from_disk(batch_source: BatchSource) -> None:
     read, received = DeviceBatchSource(batch_source, CPU), DeviceBatchSource(batch_source, CPU)
     keys = [sample.key for sample in batch_source.shares["target"].stream.images.samples]
     for some in (keys[:3], keys[3:6]):  # of the seventh the pass has nothing to say
         received.receive(1, some, torch.stack([torch.from_numpy(maps(1, key)) for key in some]))
     for one, other in zip(read.batches(0, 4, pass_epoch=1), received.batches(0, 4, pass_epoch=1), strict=True):
-        assert torch.equal(one.target.stored, other.target.stored)
+        assert torch.equal(stored_in(one), stored_in(other))
 
 
-def test_without_masks_there_is_an_empty_stack_of_them(make_batches: Callable[..., BatchSource]):
+def test_without_masks_there_is_an_empty_stack_of_them(make_batches: Callable[..., BatchSource]) -> None:
     (batch,) = DeviceBatchSource(make_batches(masked=None, target=None), CPU).batches(0, 1)
-    assert batch.source.masks.shape == (0, *batch.source.images.shape[-2:])
+    assert source_of(batch).masks.shape == (0, *source_of(batch).images.shape[-2:])
     assert batch.target is None
 
 
-def test_a_batch_that_processes_cannot_share_is_refused(batch_source: BatchSource):
+def test_a_batch_that_processes_cannot_share_is_refused(batch_source: BatchSource) -> None:
     with pytest.raises(ConfigError, match="multiple of 3"):
         DeviceBatchSource(batch_source, CPU).batches(0, 1, world_size=3)
 
 
 def test_it_knows_what_it_takes_and_where_it_cannot_be(
     batch_source: BatchSource, make_batches: Callable[..., BatchSource]
-):
+) -> None:
     streams = [share.stream.images for share in batch_source.shares.values()]
     height, width = streams[0].size
     pixels = height * width
@@ -102,7 +120,7 @@ CROP = AugmentConfig(crop=(32, 40))
 @pytest.mark.parametrize(
     "augment", [FLIPS, AugmentConfig(scale=(1, 2)), AugmentConfig(colour=0.6), WILD, AugmentConfig(blur=1.0), CROP]
 )
-def test_a_batch_of_changes_equals_one_image_at_a_time(augment: AugmentConfig):
+def test_a_batch_of_changes_equals_one_image_at_a_time(augment: AugmentConfig) -> None:
     generator = torch.Generator().manual_seed(0)
     rough = torch.rand(8, 3, 6, 8, generator=generator)
     images = torch.nn.functional.interpolate(rough, (48, 64), mode="bicubic").clamp(0, 1).mul(255).to(torch.uint8)
@@ -122,7 +140,7 @@ def test_a_batch_of_changes_equals_one_image_at_a_time(augment: AugmentConfig):
             assert image.shape == changed[index].shape == (3, 32, 40)
 
 
-def test_what_lies_outside_the_image_is_black_and_unlabelled():
+def test_what_lies_outside_the_image_is_black_and_unlabelled() -> None:
     images, labels = torch.full((1, 3, 40, 40), 200, dtype=torch.uint8), torch.ones((1, 40, 40), dtype=torch.uint8)
     shrunk, maps_now = augment_batch(AugmentConfig(scale=(0.5, 0.5)), images, {"stored": labels}, [1])
     outside = maps_now["stored"] == 255
@@ -133,8 +151,8 @@ def test_what_lies_outside_the_image_is_black_and_unlabelled():
 
 @pytest.mark.parametrize(("rank", "world"), [(0, 1), (1, 2)])
 @pytest.mark.parametrize("tags", [True, False])
-def test_a_pass_on_the_device_equals_one_from_memory(disk: Disk, rank: int, world: int, tags: bool):
-    settings = {"batch": 2, "rank": rank, "world_size": world, "tags": tags, "superpixels": disk.cache}
+def test_a_pass_on_the_device_equals_one_from_memory(disk: Disk, rank: int, world: int, tags: bool) -> None:
+    settings: dict[str, Any] = {"batch": 2, "rank": rank, "world_size": world, "tags": tags, "superpixels": disk.cache}
     plain = PassSet(decoded(disk.target), **settings)
     near = DevicePassSet(PassSet(decoded(disk.target), **settings), CPU)
     assert len(near) == len(plain)
@@ -142,5 +160,6 @@ def test_a_pass_on_the_device_equals_one_from_memory(disk: Disk, rank: int, worl
     for here, there in zip(near, plain, strict=True):
         assert here.keys == there.keys
         assert torch.equal(here.images.float() / 255, there.images)
-        assert (here.tags is None) if there.tags is None else torch.equal(here.tags, there.tags)
+        assert (here.tags is None) == (there.tags is None)
+        assert here.tags is None or there.tags is None or torch.equal(here.tags, there.tags)
         assert torch.equal(near.superpixels(here.keys), plain.superpixels(there.keys))

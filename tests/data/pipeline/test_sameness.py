@@ -56,8 +56,8 @@ def test_each_pass_is_augmented_anew(disk: Disk) -> None:
 
 
 def test_training_s_random_numbers_are_not_touched(make_batches: MakeBatches) -> None:
-    before = torch.get_rng_state(), np.random.get_state()[1].tolist()
+    before = torch.get_rng_state(), repr(np.random.get_state(legacy=False))
     for workers in (0, 1):
         list(make_batches(workers=workers).batches(0, 2))
     assert torch.equal(torch.get_rng_state(), before[0])
-    assert np.random.get_state()[1].tolist() == before[1]
+    assert repr(np.random.get_state(legacy=False)) == before[1]

@@ -8,19 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 
 from endotransfer.config import SuperpixelConfig
 from endotransfer.data.pipeline import superpixel_cache as module
 from endotransfer.data.pipeline.superpixel_cache import SuperpixelCache, cache_folder
 from endotransfer.data.pipeline.superpixel_file import decode_regions, encode_regions
-from endotransfer.data.pipeline.superpixels import compute_superpixels
+from endotransfer.data.pipeline.superpixels import Regions, compute_superpixels
 from endotransfer.errors import DataError
 
 shapes = st.tuples(st.integers(1, 9), st.integers(1, 9))
 maps = shapes.flatmap(lambda shape: arrays(np.int32, shape, elements=st.integers(0, 3)))
 
 
-def scene(seed: int = 0, height: int = 64, width: int = 64) -> np.ndarray:
+def scene(seed: int = 0, height: int = 64, width: int = 64) -> NDArray[np.uint8]:
     """A smooth picture with a few blobs and some noise, uint8 [H, W, 3]."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[:height, :width] / max(height, width)
@@ -37,12 +38,16 @@ def cache(tmp_path: Path) -> SuperpixelCache:
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows by one with every image that SLIC is run on in this process."""
     calls: list[int] = []
-    real = module.compute_superpixels
-    monkeypatch.setattr(module, "compute_superpixels", lambda *given: calls.append(1) or real(*given))
+
+    def counted(image: NDArray[np.uint8], settings: SuperpixelConfig) -> Regions:
+        calls.append(1)
+        return compute_superpixels(image, settings)
+
+    monkeypatch.setattr(module, "compute_superpixels", counted)
     return calls
 
 
-def flood(regions: np.ndarray) -> np.ndarray:
+def flood(regions: Regions) -> NDArray[np.int64]:
     """The literal twin of encoding and decoding: 4-connected parts of equal value, numbered in raster order."""
     height, width = regions.shape
     numbers, count = np.full(regions.shape, -1), 0
@@ -63,7 +68,7 @@ def flood(regions: np.ndarray) -> np.ndarray:
 
 @settings(max_examples=300, deadline=None)
 @given(regions=maps)
-def test_the_file_keeps_every_region(regions: np.ndarray) -> None:
+def test_the_file_keeps_every_region(regions: Regions) -> None:
     stored = decode_regions(encode_regions(regions), *regions.shape)
     assert stored is not None
     assert stored.dtype == np.int32
@@ -71,7 +76,7 @@ def test_the_file_keeps_every_region(regions: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("image", [scene(), np.random.default_rng(0).integers(0, 256, (48, 40, 3), np.uint8)])
-def test_keeping_changes_no_region_of_slic(cache: SuperpixelCache, image: np.ndarray) -> None:
+def test_keeping_changes_no_region_of_slic(cache: SuperpixelCache, image: NDArray[np.uint8]) -> None:
     fresh, kept = compute_superpixels(image, cache.settings), cache.get(image)
     pairs = np.unique(np.stack([fresh.ravel(), kept.ravel()]), axis=1)
     assert pairs.shape[1] == len(np.unique(fresh)) == len(np.unique(kept))
@@ -106,7 +111,7 @@ def test_a_second_look_is_a_reading_and_no_computation(cache: SuperpixelCache, c
 def test_a_file_in_the_cache_is_believed(cache: SuperpixelCache) -> None:
     path = cache.path(scene())
     path.parent.mkdir(parents=True)
-    planted = np.arange(64 * 64).reshape(64, 64) // 2048
+    planted = np.arange(64 * 64, dtype=np.int32).reshape(64, 64) // 2048
     path.write_bytes(encode_regions(planted))
     assert np.array_equal(cache.get(scene()), planted)
 

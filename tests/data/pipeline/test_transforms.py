@@ -30,6 +30,11 @@ def altered(settings: AugmentConfig, **changes: object) -> AugmentConfig:
     return settings.model_copy(update=changes)
 
 
+def count(values: Tensor) -> int:
+    """How many different values there are."""
+    return len(set(values.flatten().tolist()))
+
+
 @pytest.fixture
 def picture() -> Tensor:
     return torch.randint(0, 256, (3, HEIGHT, WIDTH), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
@@ -98,11 +103,11 @@ def test_scale_shows_less_or_more_of_the_image() -> None:
     near, far = altered(NOTHING, scale=(2.0, 2.0)), altered(NOTHING, scale=(0.5, 0.5))
     for seed in SEEDS:
         zoomed = augment_image(near, torch.zeros(3, HEIGHT, WIDTH).byte(), {REGIONS: places}, seed)[1][REGIONS]
-        assert len(zoomed.unique()) == places.numel() / 4
+        assert count(zoomed) == places.numel() / 4
         ones = {"mask": torch.ones(HEIGHT, WIDTH).byte()}
         mask = augment_image(far, torch.zeros(3, HEIGHT, WIDTH).byte(), ones, seed)[1]["mask"]
         assert (mask == 1).sum() == pytest.approx(places.numel() / 4, rel=0.1)
-        assert set(mask.unique().tolist()) == {1, IGNORE}
+        assert set(mask.flatten().tolist()) == {1, IGNORE}
 
 
 def test_a_crop_is_a_part_of_the_image_pixel_for_pixel_and_lies_anywhere(picture: Tensor) -> None:
@@ -124,7 +129,7 @@ def test_a_crop_after_zooming_shows_as_much_less_of_the_image() -> None:
         augment = altered(NOTHING, crop=(20, 28), scale=(2.0, 2.0))
         seen = augment_image(augment, torch.zeros(3, HEIGHT, WIDTH).byte(), {REGIONS: places}, seed)[1][REGIONS]
         assert seen.shape == (20, 28)
-        assert len(seen.unique()) == 10 * 14
+        assert count(seen) == 10 * 14
 
 
 def test_photometry_leaves_maps_and_geometry_alone(picture: Tensor) -> None:

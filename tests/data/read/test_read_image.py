@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,8 @@ def code_of(path: Path) -> str:
 @pytest.mark.parametrize("suffix", ["png", "bmp", "tiff", "webp"])
 def test_lossless_formats_come_back_exactly(tmp_path: Path, photo: Photo, suffix: str) -> None:
     path = tmp_path / f"a.{suffix}"
-    Image.fromarray(photo(0)).save(path, **({"lossless": True} if suffix == "webp" else {}))
+    options: dict[str, Any] = {"lossless": True} if suffix == "webp" else {}
+    Image.fromarray(photo(0)).save(path, **options)
     reading = read_image_and_notes(path)
     assert np.array_equal(reading.pixels, photo(0))
     assert reading.notes == ()

@@ -1,7 +1,7 @@
-"""Small jobs in threads: decoding leaves the interpreter's lock, and so does who waits for a GPU."""
+"""Small jobs in threads: decoding images and waiting for a GPU both release the interpreter's lock."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -15,8 +15,8 @@ def in_threads(job: Callable[[A], B], items: Sequence[A]) -> list[B]:
         return list(pool.map(job, items))
 
 
-def one_ahead(job: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
-    """`map(job, items)`, each result made while the one before it is in use: at most one more than was asked for."""
+def one_ahead(job: Callable[[A], B], items: Sequence[A]) -> Generator[B, None, None]:
+    """`map(job, items)`, each result computed while the one before it is in use, and never more than one ahead."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         waiting = None
         for item in items:
