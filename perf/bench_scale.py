@@ -52,6 +52,9 @@ class GeneratedSet:
     def without_images(self) -> Iterator[PassBatch]:
         return (PassBatch(torch.empty(0), None, self._keys(first)) for first in range(0, self.count, BATCH))
 
+    def logit_cache(self, channels: int) -> LogitCache:
+        return self.cache
+
     def superpixels(self, keys: list[str]) -> Tensor:
         raise NotImplementedError("nobody votes in this benchmark")
 

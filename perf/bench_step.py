@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import timm
 import torch
 from benchmarks.timing import emit, median_seconds
 from rich.console import Console
+from safetensors.torch import save_file
 from torch.nn.functional import cross_entropy
 
 from endotransfer.batch import Batch, PassBatch, SourceBatch, TargetBatch
@@ -39,19 +41,28 @@ class Setting:
 
 def small_or_real() -> Setting:
     if torch.cuda.is_available():
-        # Speed and memory do not depend on the weights' values, so none are fetched.
-        model = ModelConfig(backbone="resnet50", pretrained=False, norm="frozen", aspp_rates=(6, 12, 18))
+        weights = untrained_weights("resnet50", Path(tempfile.mkdtemp()))
+        model = ModelConfig(
+            backbone="resnet50", pretrained=False, weights=weights, norm="frozen", aspp_rates=(6, 12, 18)
+        )
         return Setting(model, 256, "bf16")
     model = ModelConfig(backbone="test_resnet", pretrained=False, norm="group", multi_grid=None, aspp_rates=(1, 2, 3))
     return Setting(model, 64, "32")
 
 
-def make_trainer(setting: Setting, preset: str, folder: Path, *, graphs: bool = True) -> Trainer:
+def untrained_weights(backbone: str, folder: Path) -> Path:
+    """A file of random weights: speed and memory do not depend on their values, so none are fetched."""
+    path = folder / f"{backbone}.safetensors"
+    save_file(timm.create_model(backbone, features_only=True, output_stride=8).state_dict(), path)
+    return path
+
+
+def make_trainer(setting: Setting, name: str, folder: Path, *, graphs: bool = True) -> Trainer:
     training = TrainingConfig(precision=setting.precision, tensorboard=False, epochs=2, graphs=graphs)
-    cls, _, config = method_config({"name": "semantic_transfer", "preset": preset})
+    cls, _, config = method_config({"name": name})
     fabric = start_fabric(training)
     with fabric.device:
-        method = cls(TaskInfo(2, True, setting.model, epochs=2, trained=True), config)
+        method = cls(TaskInfo(2, True, setting.model, epochs=2), config)
     folder.mkdir(exist_ok=True)
     nothing: Any = None  # batches are handed in by the benchmark
     data = TrainingData(nothing, nothing, None, steps_per_epoch=10_000, notes=Counter())
@@ -92,10 +103,12 @@ class RandomTargetSet:
 
     def __init__(self, setting: Setting, device: torch.device, folder: Path) -> None:
         self.device, self.maps, self.size = device, MapStore(folder), (setting.size, setting.size)
-        self.logit_cache = LogitCache()
         self.images = torch.rand(PAPER_TARGET, 3, setting.size, setting.size, device=device)
         block = torch.arange(setting.size, device=device) // 16
         self.blocks = block[:, None] * 1000 + block
+
+    def logit_cache(self, channels: int) -> LogitCache:
+        return LogitCache()
 
     def without_images(self) -> Any:
         return self.after(0)
@@ -148,16 +161,16 @@ def measure_steps() -> None:
     }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for preset, limit in (("paper", 1.3), ("robust", None)):
-            trainer = make_trainer(setting, preset, folder / preset)
-            bare = make_trainer(setting, preset, folder / f"{preset}-bare", graphs=False)
+        for method, limit in (("semantic_transfer", 1.3), ("tag_transfer", None)):
+            trainer = make_trainer(setting, method, folder / method)
+            bare = make_trainer(setting, method, folder / f"{method}-bare", graphs=False)
             ours, without = step_seconds(setting, trainer), step_seconds(setting, bare)
             plain = median_seconds(plain_step(setting, bare), repeats=20, warmup=5)
-            whole = pass_seconds(trainer, setting, folder / preset) / PAPER_STEPS
-            emit(f"{preset} step", ours / plain, at_most=limit, seconds=ours, rival_seconds=plain, **facts)
-            emit(f"{preset} step, its CUDA graphs off", without / plain, seconds=without, **facts)
+            whole = pass_seconds(trainer, setting, folder / method) / PAPER_STEPS
+            emit(f"{method} step", ours / plain, at_most=limit, seconds=ours, rival_seconds=plain, **facts)
+            emit(f"{method} step, its CUDA graphs off", without / plain, seconds=without, **facts)
             emit(
-                f"{preset} step with the target pass",
+                f"{method} step with the target pass",
                 (ours + whole) / plain,
                 at_most=limit and 1.5,
                 pass_seconds_a_step=whole,
@@ -169,14 +182,14 @@ def measure_steps() -> None:
 def measure_memory() -> None:  # pragma: needs cuda
     """The peak of a step with its graphs recorded; a target pass keeps no gradients and needs less."""
     base = small_or_real()
-    for preset, precision in (("paper", "32"), ("robust", "bf16")):
+    for method, precision in (("semantic_transfer", "32"), ("tag_transfer", "bf16")):
         gc.collect()
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         with tempfile.TemporaryDirectory() as name:
             setting = Setting(base.model, 352, precision)
-            step_seconds(setting, make_trainer(setting, preset, Path(name)))
-        emit(f"{preset} memory at 352 px, {precision}, in GB", torch.cuda.max_memory_reserved() / 1e9, at_most=12)
+            step_seconds(setting, make_trainer(setting, method, Path(name)))
+        emit(f"{method} memory at 352 px, {precision}, in GB", torch.cuda.max_memory_reserved() / 1e9, at_most=12)
 
 
 if __name__ == "__main__":

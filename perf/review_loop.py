@@ -63,8 +63,8 @@ def main(method: str, preset: str, seeds: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--method", default="semantic_transfer")
-    parser.add_argument("--preset", default="robust")
+    parser.add_argument("--method", default="tag_transfer")
+    parser.add_argument("--preset", default="default")
     parser.add_argument("--seeds", type=int, default=3)
     asked = parser.parse_args()
     main(asked.method, asked.preset, asked.seeds)
