@@ -2,5 +2,5 @@
 
 import runpy
 
-for name in ("bench_transfer", "bench_loading", "bench_step", "bench_scale", "bench_predict"):
-    runpy.run_module(f"benchmarks.{name}", run_name="__main__")
+for name in ("bench_pseudo_labels", "bench_loading", "bench_step", "bench_scale", "bench_predict"):
+    runpy.run_module(f"perf.{name}", run_name="__main__")

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import torch
-from benchmarks.timing import emit
 
 from endotransfer.config import AugmentConfig
 from endotransfer.data.folders.read_folder import read_folder
@@ -19,6 +18,7 @@ from endotransfer.data.pipeline.decoded_images import DecodedImages
 from endotransfer.data.pipeline.stream import Stream
 from endotransfer.data.pipeline.to_device import to_device
 from endotransfer.engine.training_data import worker_count
+from perf.timing import emit
 
 STEP_SECONDS = 0.040  # of a GPU on 4 + 4 images of 256 px; see bench_step
 IMAGES, SIZE, STEPS = 48, 256, 100

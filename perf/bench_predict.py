@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from benchmarks.timing import emit, median_seconds
 
 from endotransfer.config import ModelConfig
 from endotransfer.data.folders.classes import Classes
@@ -25,6 +24,7 @@ from endotransfer.predict.prediction import Marks, Pixels
 from endotransfer.predict.video import VideoReport, predict_video
 from endotransfer.predict.video_reader import VideoReader, import_av
 from endotransfer.predict.video_writer import VideoWriter
+from perf.timing import emit, median_seconds
 
 SIZE = 256
 FRAMES, HEIGHT, WIDTH, RATE = 300, 720, 1280, Fraction(25)

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from benchmarks.timing import emit
 from torch import Tensor
 
 from endotransfer.batch import PassBatch, SegOutput
@@ -21,6 +20,7 @@ from endotransfer.config import ModelConfig
 from endotransfer.engine.map_store import MapStore
 from endotransfer.pseudo_labels.label_target_set import label_target_set
 from endotransfer.pseudo_labels.logit_cache import LogitCache, logit_bytes
+from perf.timing import emit
 
 CLASSES = 19
 CITYSCAPES, FULL = 2975, (1024, 2048)

@@ -13,7 +13,6 @@ from typing import Any
 
 import timm
 import torch
-from benchmarks.timing import emit, median_seconds
 from rich.console import Console
 from safetensors.torch import save_file
 from torch.nn.functional import cross_entropy
@@ -27,6 +26,7 @@ from endotransfer.engine.trainer import Trainer
 from endotransfer.engine.training_data import TrainingData
 from endotransfer.methods import TaskInfo, method_config
 from endotransfer.pseudo_labels.logit_cache import LogitCache
+from perf.timing import emit, median_seconds
 
 PAPER_STEPS, PAPER_TARGET = 742, 300  # an epoch of the paper's data: 2,969 source images by 4; 300 target images
 

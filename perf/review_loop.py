@@ -1,7 +1,7 @@
 """The review loop on the phantom: ten target masks corrected by a person, and training again, against not doing so.
 
 The person is played by the phantom's own truth: ten training images tagged lesion, drawn at random, get their true mask
-under `reviewed/`.  Run from the root of the repository: `python -m benchmarks.review_loop` (some minutes on two cores).
+under `reviewed/`.  Run from the root of the repository: `python -m perf.review_loop` (some minutes on two cores).
 """
 
 import argparse

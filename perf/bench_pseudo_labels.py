@@ -1,16 +1,16 @@
 """Speed of Algorithms 1 and 2 against sorting and against the literal twins of the tests.
 
-Run from the root of the repository: `python -m benchmarks.bench_transfer`.
+Run from the root of the repository: `python -m perf.bench_transfer`.
 """
 
 import numpy as np
 import torch
-from benchmarks.timing import emit, median_seconds
 from torch import Tensor
 
 from endotransfer.batch import IGNORE
 from endotransfer.pseudo_labels.thresholds import ThresholdState
 from endotransfer.pseudo_labels.vote import vote_in_place, vote_synchronously
+from perf.timing import emit, median_seconds
 from tests import literal
 
 PIXELS = 78_000_000  # 300 images of 512 x 512, as many as the paper's target set has
