@@ -8,6 +8,7 @@ from endotransfer.config import ModelConfig
 from endotransfer.data.folders.classes import Classes
 from endotransfer.engine.model_folder import save_model
 from endotransfer.methods import TaskInfo, method_config
+from endotransfer.results import Results
 
 WORLDS = {"tagged": (("normal", "lesion"), True), "untagged": (("a", "b", "c", "d", "e"), False)}
 
@@ -24,5 +25,6 @@ def write_model(folder: Path, world: str = "tagged", shape: tuple[int, int] = (4
     with torch.no_grad():
         method.segmenter.pixel_classifier.weight *= 20  # type: ignore[operator, union-attr]
     settings = {"name": cls.name, "preset": preset}
-    save_model(folder, method, Classes(names), shape, settings, {"seed": 0, "miou": None}, {"source with mask": 4})
+    results = Results(method=cls.name)
+    save_model(folder, method, Classes(names), shape, settings, results, {"source with mask": 4})
     return folder

@@ -25,13 +25,19 @@ if TYPE_CHECKING:
         write_report,
     )
     from endotransfer.config import Experiment
+    from endotransfer.engine.callbacks import Callback, StopTraining, TrainingEvent
     from endotransfer.predict.prediction import Prediction
+    from endotransfer.results import Results
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Callback",
     "Experiment",
     "Prediction",
+    "Results",
+    "StopTraining",
+    "TrainingEvent",
     "__version__",
     "benchmark",
     "compare_runs",
@@ -50,7 +56,14 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker sees the imports above, and would take `__getattr__` for leave to misspell them
-    _CLASSES = {"Experiment": "endotransfer.config", "Prediction": "endotransfer.predict.prediction"}
+    _CLASSES = {
+        "Callback": "endotransfer.engine.callbacks",
+        "Experiment": "endotransfer.config",
+        "Prediction": "endotransfer.predict.prediction",
+        "Results": "endotransfer.results",
+        "StopTraining": "endotransfer.engine.callbacks",
+        "TrainingEvent": "endotransfer.engine.callbacks",
+    }
 
     def __getattr__(name: str) -> object:
         if name not in __all__:

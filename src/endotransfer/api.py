@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from endotransfer.data.folders.split import Counts
     from endotransfer.data.importers import ImportReport
     from endotransfer.data.inspect import Inspection
+    from endotransfer.engine.callbacks import Callback
     from endotransfer.export.check import Check
     from endotransfer.predict.image_predictor import ImagePredictor
     from endotransfer.results import Results
@@ -48,12 +49,13 @@ def train(
     settings: Sequence[str] = (),
     resume: bool = False,
     force: bool = False,
+    callbacks: "Sequence[Callback]" = (),
     console: "Console | None" = None,
 ) -> "Results | None":
     """Train, save the model and measure it; returns what results.json holds, or None if the run was asked to stop.
 
     `experiment`: an `Experiment`, or the path of one; `settings` (`a.b=c`) change it.  `resume` continues a run that
-    was stopped; `force` replaces one.
+    was stopped; `force` replaces one.  `callbacks` are told of every step, epoch and checkpoint, and may stop the run.
     """
     from endotransfer.config import Experiment
     from endotransfer.engine.run import train as run
@@ -62,7 +64,7 @@ def train(
         experiment = experiment.with_settings(settings) if settings else experiment
     else:
         experiment = read_experiment(experiment, settings)
-    return run(experiment, as_path(out, "out"), resume=resume, force=force, console=console)
+    return run(experiment, as_path(out, "out"), resume=resume, force=force, console=console, callbacks=callbacks)
 
 
 def evaluate(

@@ -3,7 +3,13 @@
 from pathlib import Path
 
 import endotransfer
-from endotransfer import Experiment, Prediction
+from endotransfer import Callback, Experiment, Prediction, Results, StopTraining, TrainingEvent
+
+
+class StopEarly(Callback):
+    def on_step(self, event: TrainingEvent) -> None:
+        if event.loss is not None and event.loss < 0.1:
+            raise StopTraining
 
 
 def main() -> None:
@@ -11,14 +17,17 @@ def main() -> None:
     for fault in endotransfer.inspect_folder(capsule).faults:
         print(fault)
     experiment: Experiment = Experiment.quick(gastroscopy, str(capsule), training={"epochs": 2})
-    results = endotransfer.train(experiment, Path("runs/one"), settings=["training.lr=0.001"])
+    settings = ["training.lr=0.001"]
+    results: Results | None = endotransfer.train(
+        experiment, Path("runs/one"), settings=settings, callbacks=[StopEarly()]
+    )
     if results is not None:
         endotransfer.evaluate("runs/one", capsule, flips=True)
     prediction: Prediction = endotransfer.load("runs/one").predict("image.png")
     print(prediction.lesion_share + 1)
     page: Path = endotransfer.write_report("runs/one")
-    results, missing = endotransfer.benchmark("phantom", "runs/table", seeds=2, settings=["training.epochs=1"])
-    print(page, len(missing), endotransfer.compare_runs("runs/one", "runs/two"))
+    table, missing = endotransfer.benchmark("phantom", "runs/table", seeds=2, settings=["training.epochs=1"])
+    print(page, table, len(missing), endotransfer.compare_runs("runs/one", "runs/two"))
 
 
 if __name__ == "__main__":

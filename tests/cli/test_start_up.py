@@ -24,6 +24,6 @@ def test_the_package_itself_imports_next_to_nothing() -> None:
     assert imported("-c", "import endotransfer").isdisjoint({*HEAVY, "numpy", "pydantic", "yaml", "rich", "typer"})
 
 
-@pytest.mark.parametrize("name", ["Experiment", "Prediction", "train", "load", "benchmark"])
+@pytest.mark.parametrize("name", ["Callback", "Experiment", "Prediction", "train"])
 def test_naming_something_needs_nothing_heavy(name: str) -> None:
     assert imported("-c", f"from endotransfer import {name}").isdisjoint(HEAVY)

@@ -114,5 +114,5 @@ def test_a_map_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
 def test_without_a_terminal_an_epoch_is_a_line_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     progress = TrainingProgress(Console(width=200), shown=True)
     with progress.over(0, 10):
-        progress.on_epoch(TrainingEvent(5, 10, 0, "warm-up", loss=0.5))
+        progress.on_epoch_end(TrainingEvent(5, 10, 0, "warm-up", loss=0.5))
     assert "epoch 1 (warm-up): step 5 of 10, loss 0.500, 0:00:00 left" in capsys.readouterr().out

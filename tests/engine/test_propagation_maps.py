@@ -13,7 +13,7 @@ from endotransfer.engine.map_store import MapStore
 from endotransfer.engine.propagation_maps import copy_maps, propagation_keys
 from endotransfer.engine.run import train
 from endotransfer.errors import CheckpointError
-from endotransfer.predict.predict_files import COLOURS
+from endotransfer.predict.overlay import COLOURS
 from tests.conftest import MakeExperiment
 
 

@@ -108,7 +108,13 @@ def test_the_card_of_a_run_has_its_figures_with_intervals(bundles: Bundles, tmp_
     (run / "checkpoints" / "step-00000003").mkdir(parents=True)
     (run / "checkpoints" / "step-00000003" / "state.json").write_text(json.dumps({"data": "abc123"}))
     intervals = {"groups": 7, "miou": [55.0, 66.25], "iou": {"normal": [80, 86], "lesion": None}}
-    results = {"images": 9, "miou": 61.5, "iou_lesion": 40.0, "iou": {"normal": 83.0, "lesion": 40.0}}
+    results = {
+        "method": "source_only",
+        "images": 9,
+        "miou": 61.5,
+        "iou_lesion": 40.0,
+        "iou": {"normal": 83.0, "lesion": 40.0},
+    }
     results["intervals"] = intervals
     (run / "results.json").write_text(json.dumps(results))
     from endotransfer.engine.model_folder import load_model

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from endotransfer.errors import DataError
 from endotransfer.predict.inputs import LONGEST, list_inputs, safe_name
-from endotransfer.predict.predict_files import list_images
+
+
+def names_of(*given: Path) -> dict[str, Path]:
+    return {one.name: one.file for one in list_inputs(given, videos=False)}
 
 
 def test_images_are_found_in_folders_and_by_name(images: Path) -> None:
@@ -17,8 +20,7 @@ def test_images_are_found_in_folders_and_by_name(images: Path) -> None:
     (images / "deep").mkdir()
     (images / "deep" / "c.JPG").touch()
     (images / "notes.txt").touch()
-    found = list_images([images, images / "a.png"])
-    assert found == {
+    assert names_of(images, images / "a.png") == {
         "a": images / "a.png", "b": images / "b.png", "deep-c": images / "deep" / "c.JPG", "a_": images / "a.png",
     }  # fmt: skip
 
@@ -44,14 +46,14 @@ def test_of_a_native_folder_only_the_images_are_predicted(images: Path, tmp_path
     (native / "masks").mkdir(parents=True)
     shutil.copytree(images, native / "images")
     shutil.copy(images / "a.png", native / "masks" / "m.png")
-    assert list_images([native]).keys() == list_images([images]).keys()
+    assert names_of(native).keys() == names_of(images).keys()
 
 
 def test_a_place_without_images_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no image in"):
-        list_images([tmp_path])
+        list_inputs([tmp_path], videos=False)
     with pytest.raises(DataError, match="there is no"):
-        list_images([tmp_path / "none"])
+        list_inputs([tmp_path / "none"], videos=False)
 
 
 @given(st.text(max_size=150))

@@ -5,16 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 from skimage.segmentation import find_boundaries
 
 from endotransfer.batch import IGNORE
 from endotransfer.predict.overlay import COLOURS, overlay
 
+Pixels = NDArray[np.uint8]
 SIDES = st.integers(1, 7)
 
 
-def literal_overlay(pixels, mask, opacity):
-    """Pixel by pixel, as it is told."""
+def literal_overlay(pixels: Pixels, mask: Pixels, opacity: float) -> Pixels:
+    """Pixel by pixel."""
     drawn, edges = pixels.copy(), find_boundaries(mask, mode="inner")
     for place in np.ndindex(*mask.shape):
         if mask[place] not in (0, IGNORE):
@@ -29,7 +31,7 @@ def literal_overlay(pixels, mask, opacity):
     st.sampled_from([0.0, 0.35, 1.0]),
     st.integers(0, 99),
 )
-def test_it_is_what_the_literal_twin_draws(mask, opacity, seed) -> None:
+def test_it_is_what_the_literal_twin_draws(mask: Pixels, opacity: float, seed: int) -> None:
     pixels = np.random.default_rng(seed).integers(0, 256, (*mask.shape, 3), dtype=np.uint8)
     before = pixels.copy()
     np.testing.assert_array_equal(overlay(pixels, mask, opacity), literal_overlay(pixels, mask, opacity))

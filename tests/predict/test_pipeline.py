@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import cast
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_a_stage_runs_no_further_ahead_than_it_may() -> None:
     next(items)
     time.sleep(0.2)
     assert len(made) <= 6
-    items.close()
+    cast("Generator[int, None, None]", items).close()
 
 
 def test_whoever_stops_asking_stops_all_threads_and_closes_their_files() -> None:
@@ -52,7 +53,7 @@ def test_whoever_stops_asking_stops_all_threads_and_closes_their_files() -> None
     clocks = Clocks()
     items = ahead(clocks.stage("pass", lambda values: (value for value in values), ahead(source())))
     assert [next(items) for _ in range(3)] == [0, 1, 2]
-    items.close()
+    cast("Generator[int, None, None]", items).close()
     assert closed.wait(5) and threading.active_count() == before
 
 

@@ -28,7 +28,8 @@ def rows_of(table: Path) -> list[dict[str, Any]]:
 
 
 def json_of(out: Path) -> dict[str, Any]:
-    return json.loads((out / "predictions.json").read_text())
+    content: dict[str, Any] = json.loads((out / "predictions.json").read_text())
+    return content
 
 
 def test_every_image_gets_a_mask_an_overlay_and_a_row(images: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a prediction shows of itself: overlay, PNG, figure, HTML; and a folder of them."""
+"""What a prediction shows of itself: overlay, PNG, figure, HTML."""
 
 import base64
 import io
@@ -15,7 +15,6 @@ from PIL import Image
 import endotransfer
 from endotransfer.data.class_colours import CLASS_COLOURS
 from endotransfer.errors import ConfigError, DataError
-from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.overlay import overlay
 from endotransfer.predict.prediction import Prediction
 
@@ -112,31 +111,6 @@ def test_the_torch_predictor_keeps_image_and_classes(model: Path) -> None:
     one = endotransfer.load(model, "cpu").predict(image)
     np.testing.assert_array_equal(one.overlay(), overlay(image, one.mask))
     assert list(one.areas) == ["normal", "lesion"] and sum(one.areas.values()) == 1200
-
-
-def test_a_folder_is_predicted_file_by_file(top_half: ImagePredictor, images: Path) -> None:
-    (images / "deeper").mkdir()
-    Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(images / "deeper" / "c.png")
-    (images / "notes.txt").write_text("no image")
-    for top_half.batch_size in (1, 2, 5):
-        found = dict(top_half.predict_folder(images))
-        assert list(found) == [images / "a.png", images / "b.png", images / "deeper" / "c.png"]
-        assert found[images / "a.png"].lesion_share == 0.5 and found[images / "deeper" / "c.png"].mask.shape == (4, 4)
-
-
-def test_an_unreadable_file_is_raised_or_handed_over(top_half: ImagePredictor, images: Path) -> None:
-    (images / "aa.png").write_bytes(b"no png")
-    with pytest.raises(DataError, match=r"aa\.png"):
-        list(top_half.predict_folder(images))
-    told: list[str] = []
-    rest = top_half.predict_folder(images, unreadable=lambda file, reason: told.append(f"{file.name}: {reason}"))
-    assert [file.name for file, _ in rest] == ["a.png", "b.png"]
-    assert len(told) == 1 and told[0].startswith("aa.png: ")
-
-
-def test_a_missing_folder_is_told_before_the_first_image_is_asked_for(top_half: ImagePredictor, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="there is no"):
-        top_half.predict_folder(tmp_path / "gone")
 
 
 def test_predictions_are_drawn_without_torch(tmp_path: Path) -> None:

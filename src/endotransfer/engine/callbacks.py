@@ -1,6 +1,6 @@
 """Callbacks: code of the caller that is told of every step, target pass, checkpoint and epoch of a run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -16,8 +16,18 @@ class TrainingEvent:
     loss: float | None = None  # of the first phase that the epoch trains
 
 
+class StopTraining(Exception):  # noqa: N818  (a request, not an error)
+    """Raised by a callback: training saves a checkpoint after the current step and leaves, as on SIGTERM."""
+
+
 class Callback:
-    """Override what you need.  Called in the first process only.  An exception ends the run; its checkpoints stay."""
+    """Override what you need.  Called in the first process only; raise `StopTraining` to leave early.
+
+    Any other exception ends the run at once; its checkpoints stay.
+    """
+
+    def on_train_start(self, event: TrainingEvent) -> None:
+        """Before the first step of this run, or of what is left of it where it was resumed."""
 
     def on_step(self, event: TrainingEvent) -> None:
         """After every update of the weights."""
@@ -28,28 +38,41 @@ class Callback:
     def on_checkpoint(self, event: TrainingEvent) -> None:
         """After a checkpoint is on disk."""
 
-    def on_epoch(self, event: TrainingEvent) -> None:
+    def on_epoch_end(self, event: TrainingEvent) -> None:
         """After the last step of an epoch."""
+
+    def on_train_end(self, event: TrainingEvent) -> None:
+        """When training leaves: finished, stopped or failed."""
 
 
 class CallbackList(Callback):
-    """Tells each of several callbacks in turn."""
+    """Tells each of several callbacks in turn; `stop` is called where one of them asks training to stop."""
 
-    def __init__(self, callbacks: Iterable[Callback]) -> None:
+    def __init__(self, callbacks: Iterable[Callback], stop: Callable[[], None]) -> None:
         self._callbacks = tuple(callbacks)
+        self._stop = stop
+
+    def on_train_start(self, event: TrainingEvent) -> None:
+        self._tell(lambda callback: callback.on_train_start(event))
 
     def on_step(self, event: TrainingEvent) -> None:
-        for callback in self._callbacks:
-            callback.on_step(event)
+        self._tell(lambda callback: callback.on_step(event))
 
     def on_target_pass(self, event: TrainingEvent) -> None:
-        for callback in self._callbacks:
-            callback.on_target_pass(event)
+        self._tell(lambda callback: callback.on_target_pass(event))
 
     def on_checkpoint(self, event: TrainingEvent) -> None:
-        for callback in self._callbacks:
-            callback.on_checkpoint(event)
+        self._tell(lambda callback: callback.on_checkpoint(event))
 
-    def on_epoch(self, event: TrainingEvent) -> None:
+    def on_epoch_end(self, event: TrainingEvent) -> None:
+        self._tell(lambda callback: callback.on_epoch_end(event))
+
+    def on_train_end(self, event: TrainingEvent) -> None:
+        self._tell(lambda callback: callback.on_train_end(event))
+
+    def _tell(self, tell: Callable[[Callback], None]) -> None:
         for callback in self._callbacks:
-            callback.on_epoch(event)
+            try:
+                tell(callback)
+            except StopTraining:
+                self._stop()

@@ -25,6 +25,10 @@ class StopSignals:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
+    def ask(self) -> None:
+        """What a signal does, from within."""
+        self.asked = True
+
     def _ask(self, signum: int, frame: FrameType | None) -> None:
         if self.asked:
             raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 import torch
@@ -66,16 +67,23 @@ class Trainer:
         self.stop = StopSignals()
         self.log = RunLog(run.path if fabric.is_global_zero else None, tensorboard=training.tensorboard)
         self.progress = TrainingProgress(console, shown=fabric.is_global_zero)
-        self.callbacks = CallbackList([self.progress, *(callbacks if fabric.is_global_zero else ())])
+        self.callbacks = CallbackList([self.progress, *(callbacks if fabric.is_global_zero else ())], self.stop.ask)
 
     def fit(self) -> None:
         """Train from wherever `self.step` is to the end of the plan."""
+        ahead = [epoch for epoch in self.plan if self.step < epoch.last]
+        if not ahead:
+            return
         with self.stop, self.progress.over(self.step, self.steps):
             if self.resumed_at is None:
                 self.target_passes.prepare()
-            for epoch in self.plan:
-                if self.step < epoch.last:
+            event = self._event(ahead[0], {})
+            self.callbacks.on_train_start(event)
+            try:
+                for epoch in ahead:
                     self._train_epoch(epoch)
+            finally:
+                self.callbacks.on_train_end(replace(event, step=self.step))
 
     def _train_epoch(self, epoch: Epoch) -> None:
         self._visit_target(epoch)
@@ -88,7 +96,7 @@ class Trainer:
                 event = self._train_step(batches, epoch)
                 self.callbacks.on_step(event)
                 self._save_if_due(event)
-        self.callbacks.on_epoch(event)
+        self.callbacks.on_epoch_end(event)
 
     def _stretches(self, epoch: Epoch) -> list[int]:
         """Where the rest of an epoch is interrupted, its end included: once graphs have seen what a stage asks for."""

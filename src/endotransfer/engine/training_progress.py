@@ -31,7 +31,7 @@ class TrainingProgress(Callback):
     def on_step(self, event: TrainingEvent) -> None:
         self._bar.update(self._task, completed=event.step, description=event.stage, note=_note(event))
 
-    def on_epoch(self, event: TrainingEvent) -> None:
+    def on_epoch_end(self, event: TrainingEvent) -> None:
         if self._lines is None:
             return
         rate = (time.perf_counter() - self._began) / max(1, event.step - self._first)

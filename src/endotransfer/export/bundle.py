@@ -31,7 +31,7 @@ def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, i
         raise ConfigError(f"--size {size[0]} {size[1]} {wrong}; choose a smaller one.")
     source = run / "model" if (run / "model").is_dir() else run
     model = load_model(run)
-    shape = _seen_size(model)
+    shape = _input_size(model)
     content = _graph(model, shape, size)
     new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
@@ -51,13 +51,13 @@ def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, i
     return check
 
 
-def _seen_size(model: TrainedModel) -> tuple[int, int]:
+def _input_size(model: TrainedModel) -> tuple[int, int]:
     """(H, W) at which the network sees every image."""
     geometry = model.geometry
     if geometry.size is None or geometry.window is not None:
         how = "through a sliding window" if geometry.window else "at its own size"
         raise ConfigError(
-            f"this model looks at every image {how}, which no graph here can; predict with the run itself."
+            f"this model looks at every image {how}, which an exported graph cannot do; predict with the run itself."
         )
     return geometry.size
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.engine.model_folder import TrainedModel
+from endotransfer.errors import CheckpointError
 from endotransfer.export.check import Check
+from endotransfer.results import Results
 
 FIGURES = {
     "mIoU": "miou",
@@ -19,17 +21,26 @@ FIGURES = {
 def bundle_card(run: Path, model_folder: Path, model: TrainedModel, size: tuple[int, int] | None, check: Check) -> str:
     """Markdown; what a copied model folder no longer knows is said to be unknown."""
     card = (model_folder / "README.md").read_text(encoding="utf-8") if (model_folder / "README.md").is_file() else ""
-    results = _read(run / "results.json")
+    results = _read_results(run)
     parts = [card.rstrip(), _fingerprint(run, model, results), _figures(results), _graph(model, size, check)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _fingerprint(run: Path, model: TrainedModel, results: dict[str, object]) -> str:
+def _read_results(run: Path) -> Results | None:
+    try:
+        return Results.read(run / "results.json")
+    except CheckpointError:
+        return None
+
+
+def _fingerprint(run: Path, model: TrainedModel, results: Results | None) -> str:
+    images = results.images if results else None
+    groups = results.intervals.groups if results and results.intervals else None
     lines = [
         "## Data fingerprint",
         f"- images with their roles: `{_digest_of_data(run) or 'unknown (exported without its run)'}`",
-        f"- test images: {results.get('images', 'unknown')}, "
-        f"drawn in {_of(results, 'intervals').get('groups', 'unknown')} groups",
+        f"- test images: {'unknown' if images is None else images}, "
+        f"drawn in {'unknown' if groups is None else groups} groups",
         f"- weights: sha256 `{model.info.sha256}`",
     ]
     return "\n".join(lines)
@@ -38,24 +49,31 @@ def _fingerprint(run: Path, model: TrainedModel, results: dict[str, object]) -> 
 def _digest_of_data(run: Path) -> str | None:
     """What the last checkpoint says of its training images; without one, of the settings that name them."""
     states = sorted((run / "checkpoints").glob("step-*/state.json"))
-    if states and (digest := _read(states[-1]).get("data")):
-        return str(digest)
+    if states and (digest := _data_of(states[-1])):
+        return digest
     config = run / "config.yaml"
     return f"config.yaml {hashlib.sha256(config.read_bytes()).hexdigest()[:32]}" if config.is_file() else None
 
 
-def _figures(results: dict[str, object]) -> str:
-    if results.get("miou") is None:
+def _data_of(state: Path) -> str | None:
+    try:
+        content = json.loads(state.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return str(content["data"]) if isinstance(content, dict) and content.get("data") else None
+
+
+def _figures(results: Results | None) -> str:
+    if results is None or results.figure("miou") is None:
         return ""
-    intervals = _of(results, "intervals")
-    rows = [(title, results.get(key), intervals.get(key)) for title, key in FIGURES.items()]
-    rows += [
-        (f"IoU of class {name}", value, _of(intervals, "iou").get(name)) for name, value in _of(results, "iou").items()
-    ]
-    table = [f"| {title} | {value:.2f} | {_span(span)} |" for title, value, span in rows if value is not None]
+    of_classes = results.figures.get("iou")
+    by_class = of_classes if isinstance(of_classes, dict) else {}
+    names = FIGURES | {f"IoU of class {name}": f"iou.{name}" for name in by_class}
+    values = [(title, results.figure(name), results.interval(name)) for title, name in names.items()]
+    table = [f"| {title} | {value:.2f} | {_span(ends)} |" for title, value, ends in values if value is not None]
     head = [
         "## Figures with intervals",
-        f"Per cent, on {results['images']} test images; the intervals (95 %) say how far a figure depends on WHICH "
+        f"Per cent, on {results.images} test images; the intervals (95 %) say how far a figure depends on WHICH "
         "patients were tested.",
         "",
         "| figure | value | interval |",
@@ -64,10 +82,8 @@ def _figures(results: dict[str, object]) -> str:
     return "\n".join([*head, *table])
 
 
-def _span(span: object) -> str:
-    if not isinstance(span, list) or len(span) != 2 or None in span:
-        return "n/a"
-    return f"{span[0]:.2f} to {span[1]:.2f}"
+def _span(ends: tuple[float, float] | None) -> str:
+    return "n/a" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
 
 
 def _graph(model: TrainedModel, size: tuple[int, int] | None, check: Check) -> str:
@@ -79,16 +95,3 @@ def _graph(model: TrainedModel, size: tuple[int, int] | None, check: Check) -> s
 - checked: {check.sentence()}
 
 **{DISCLAIMER}**"""
-
-
-def _of(values: dict[str, object], key: str) -> dict[str, object]:
-    found = values.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _read(path: Path) -> dict[str, object]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}

@@ -1,4 +1,4 @@
-"""Does the exported graph say what torch says?  Asked of real images before a bundle is handed out."""
+"""Compare the exported graph with torch on images before a bundle is handed out."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -36,20 +36,20 @@ def check_against_torch(
 ) -> Check:
     """Compare on phantom images of two sizes (one, where the graph takes no other), and on those of `folder`."""
     sizes = [bundle.size] if bundle.size else [shape, (shape[0] * 3 // 4 + 5, shape[1] * 3 // 2 + 3)]
-    largest, count, seen = 0.0, 0, dict.fromkeys(sizes)
+    largest, count, checked = 0.0, 0, dict.fromkeys(sizes)
     for image in [*phantoms(sizes), *_images_of(folder, bundle.size)]:
         ours, theirs = bundle.predict(image), torch_model.predict(image)
         largest = max(largest, float(np.abs(ours.probabilities - theirs.probabilities).max()))
         if ours.lesion_probability is not None and theirs.lesion_probability is not None:
             largest = max(largest, abs(ours.lesion_probability - theirs.lesion_probability))
         count += 1
-        seen[(image.shape[0], image.shape[1])] = None
+        checked[(image.shape[0], image.shape[1])] = None
     if not largest <= LARGEST:
         raise CheckpointError(
             f"the exported graph differs from torch by {largest:.2g} in probability, more than {LARGEST:g}; "
             "predict with the run itself, and please report it."
         )
-    return Check(count, list(seen), largest)
+    return Check(count, list(checked), largest)
 
 
 def phantoms(sizes: Sequence[tuple[int, int]], each: int = EACH) -> Iterator[Pixels]:

@@ -1,6 +1,7 @@
 """Writing an ONNX graph as one would write a formula: every step returns the name of its result."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import onnx
 from onnx import TensorProto, helper
@@ -15,7 +16,7 @@ class Steps:
         self.nodes: list[onnx.NodeProto] = []
         self._prefix = prefix
 
-    def __call__(self, operation: str, *inputs: str, to_name: str | None = None, **attributes: object) -> str:
+    def __call__(self, operation: str, *inputs: str, to_name: str | None = None, **attributes: Any) -> str:
         """One node; the name of its output."""
         output = to_name or f"{self._prefix}{len(self.nodes)}"
         self.nodes.append(helper.make_node(operation, list(inputs), [output], **attributes))

@@ -101,4 +101,5 @@ def outlines_of(region: Region) -> list[NDArray[np.float64]]:
 def _corners(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Without the points on straight stretches."""
     before, after = points - np.roll(points, 1, axis=0), np.roll(points, -1, axis=0) - points
-    return points[before[:, 0] * after[:, 1] != before[:, 1] * after[:, 0]]
+    turns: Region = before[:, 0] * after[:, 1] != before[:, 1] * after[:, 0]
+    return points[turns]

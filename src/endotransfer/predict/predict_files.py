@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -20,56 +19,18 @@ from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.errors import DataError
 from endotransfer.io import write_atomically
 from endotransfer.predict.coco_writer import CocoWriter
-from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.inputs import Input, list_inputs
 from endotransfer.predict.load import load
 from endotransfer.predict.meter import Meter
-from endotransfer.predict.overlay import COLOURS, overlay
+from endotransfer.predict.overlay import overlay
 from endotransfer.predict.pipeline import ahead
-from endotransfer.predict.prediction import Marks, mask_pixels
-from endotransfer.predict.prediction_tables import Figures
+from endotransfer.predict.prediction_job import Masks, PredictionJob
+from endotransfer.predict.prediction_tables import PredictionTables
 from endotransfer.predict.shots import Marked, Shot, infer
 from endotransfer.predict.video import VideoReport, predict_video
 from endotransfer.predict.video_reader import VideoReader
 
-__all__ = ["COLOURS", "Masks", "list_images", "overlay", "predict_files"]
-
-Masks = Literal["png", "rle", "polygons", "none"]
 READERS = 4  # threads: decoding and compressing release the interpreter
-TOLD = 5  # faults of one video that are printed; all of them stand in predictions.json
-
-
-@dataclass(frozen=True)
-class Job:
-    """Where results go, and which of them are wanted."""
-
-    out: Path
-    predictor: ImagePredictor
-    batch: int
-    masks: Masks | None  # None: PNG for images, nothing for the frames of a video
-    overlays: bool
-    console: Console
-    figures: Figures
-    coco: CocoWriter | None
-
-    def keep_mask(self, shot: Shot, marks: Marks) -> None:
-        """The mask of one picture, in the form that was asked for."""
-        video = shot.frame is not None
-        file_name = f"{shot.name}/{shot.frame:06d}" if video else shot.name
-        if self.coco is not None:
-            self.coco.add(f"{file_name}.png" if video else shot.file, marks)
-        elif self.masks == "png" or (self.masks is None and not video):
-            path = self.out / "masks" / f"{file_name}.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(mask_pixels(marks.mask, len(self.predictor.classes))).save(path)
-
-    def keep(self, shot: Shot, marks: Marks | None) -> None:
-        """Figures and mask of one picture, or its fault."""
-        if marks is None:
-            self.figures.add_fault(shot)
-            return
-        self.figures.add(shot, marks)
-        self.keep_mask(shot, marks)
 
 
 def predict_files(
@@ -96,33 +57,27 @@ def predict_files(
     predictor = load(run, device, flips=flips, precision=precision, threads=threads)
     out.mkdir(parents=True, exist_ok=True)
     coco = CocoWriter(predictor.classes, masks) if masks in ("rle", "polygons") else None
-    with Figures(out, predictor.classes) as figures:
+    with PredictionTables(out, predictor.classes) as tables:
         size = batch or predictor.batch_size
-        job = Job(out, predictor, size, masks, overlays, console, figures, coco)
-        told = [_predict_images(job, images)] if images else []
-        told += [_predict_one_video(job, one) for one in videos]
+        job = PredictionJob(out, predictor, size, masks, overlays, console, tables, coco)
+        summaries = [_predict_images(job, images)] if images else []
+        summaries += [_predict_one_video(job, one) for one in videos]
     if coco is not None:
         content = json.dumps(coco.content(description=DISCLAIMER))
         write_atomically(out / "masks.coco.json", content, DataError)
-    _conclude(job, told, len(images), len(videos))
-    return figures.csv
+    _print_summary(job, summaries, len(images), len(videos))
+    return tables.csv
 
 
-def list_images(inputs: Sequence[Path]) -> dict[str, Path]:
-    """Images by the name of their outputs: files as they are, folders by their image files."""
-    return {one.name: one.file for one in list_inputs(inputs, videos=False)}
-
-
-def _predict_images(job: Job, images: Sequence[Input]) -> str:
-    done, before = 0, len(job.figures.faults)
+def _predict_images(job: PredictionJob, images: Sequence[Input]) -> str:
+    done, before = 0, len(job.tables.faults)
     with Meter(job.console, "predicting", len(images)) as meter:
         marked = ahead(infer(ahead(_read_all(images)), job.predictor, job.batch))
         for shot, marks in ahead(_draw_all(meter.watch(marked), job)):
-            job.keep(shot, marks)
+            job.write(shot, marks)
             done += marks is not None
         rate = meter.rate
-    for fault in job.figures.faults[before:]:
-        job.console.print(f"not predicted: {fault['reason']}", markup=False, soft_wrap=True)
+    job.print_faults(before, most=None)
     return f"{done} of {len(images)} images predicted ({rate:.1f} a second)"
 
 
@@ -141,7 +96,7 @@ def _read(image: Input) -> Shot:
         return shot(None, str(reason))
 
 
-def _draw_all(marked: Iterable[Marked], job: Job) -> Iterator[Marked]:
+def _draw_all(marked: Iterable[Marked], job: PredictionJob) -> Iterator[Marked]:
     if job.overlays:
         (job.out / "overlays").mkdir(exist_ok=True)
     for shot, marks in marked:
@@ -150,35 +105,25 @@ def _draw_all(marked: Iterable[Marked], job: Job) -> Iterator[Marked]:
         yield shot, marks
 
 
-def _predict_one_video(job: Job, video: Input) -> str:
-    before = len(job.figures.faults)
+def _predict_one_video(job: PredictionJob, video: Input) -> str:
+    before = len(job.tables.faults)
     try:
         with VideoReader(video.file, video.name) as reader, Meter(job.console, video.name, reader.expected) as meter:
             (job.out / "videos").mkdir(exist_ok=True)
             path = job.out / "videos" / f"{video.name}.mp4"
             report = predict_video(
-                job.predictor, reader, path, batch=job.batch, look=job.keep, watch=meter.watch
+                job.predictor, reader, path, batch=job.batch, look=job.write, watch=meter.watch
             )  # fmt: skip
     except DataError as reason:
-        job.figures.add_fault(Shot(video.name, str(video.file), None, str(reason)))
+        job.tables.add_fault(Shot(video.name, str(video.file), None, str(reason)))
         return f"not predicted: {reason}"
     if report.cut_short:
-        job.figures.add_fault(Shot(video.name, str(video.file), None, report.cut_short))
-    _tell_faults(job, before)
-    return _tell(video, report)
+        job.tables.add_fault(Shot(video.name, str(video.file), None, report.cut_short))
+    job.print_faults(before)
+    return _video_summary(video, report)
 
 
-def _tell_faults(job: Job, before: int) -> None:
-    """What became of nothing since there were `before` faults."""
-    faults = job.figures.faults[before:]
-    for fault in faults[:TOLD]:
-        job.console.print(f"not predicted: {fault['reason']}", markup=False, soft_wrap=True)
-    if len(faults) > TOLD:
-        more = f"not predicted: {len(faults) - TOLD} more of {faults[-1]['file']}; see {job.figures.json}"
-        job.console.print(more, markup=False, soft_wrap=True)
-
-
-def _tell(video: Input, report: VideoReport) -> str:
+def _video_summary(video: Input, report: VideoReport) -> str:
     stages = ", ".join(f"{name} {1000 * busy / report.frames:.1f}" for name, busy in report.stages.items())
     return (
         f"{report.frames - report.unread} of {report.frames} frames of {video.file} predicted "
@@ -186,10 +131,10 @@ def _tell(video: Input, report: VideoReport) -> str:
     )
 
 
-def _conclude(job: Job, told: list[str], images: int, videos: int) -> None:
-    figures = job.figures
-    if not len(figures):
+def _print_summary(job: PredictionJob, summaries: list[str], images: int, videos: int) -> None:
+    tables = job.tables
+    if not len(tables):
         what = f"{images} images" if images else f"{videos} videos"
-        raise DataError(f"none of the {what} could be predicted; the first reason: {figures.faults[0]['reason']}")
-    for line in told:
-        job.console.print(f"{line}; see {figures.csv}", markup=False, soft_wrap=True)
+        raise DataError(f"none of the {what} could be predicted; the first reason: {tables.faults[0]['reason']}")
+    for line in summaries:
+        job.console.print(f"{line}; see {tables.csv}", markup=False, soft_wrap=True)

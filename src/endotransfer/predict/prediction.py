@@ -31,7 +31,8 @@ class Prediction:
     @property
     def certainty(self) -> NDArray[np.float32]:
         """Probability of the predicted class, [H, W]."""
-        return self.probabilities.max(0)
+        best: NDArray[np.float32] = self.probabilities.max(0)
+        return best
 
     @property
     def lesion_share(self) -> float:

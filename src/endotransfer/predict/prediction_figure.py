@@ -1,7 +1,7 @@
 """A prediction as a matplotlib figure: the image beside its overlay, with the colours of the classes."""
 
 from matplotlib import pyplot
-from matplotlib.backends import BackendFilter, backend_registry
+from matplotlib.backends.registry import BackendFilter, backend_registry
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -12,9 +12,9 @@ from endotransfer.predict.prediction import Prediction
 def plot(prediction: Prediction) -> Figure:
     """Open it where the backend has windows; elsewhere close it in pyplot, so that a notebook shows it only once."""
     drawn = prediction.overlay()
-    figure, axes = pyplot.subplots(1, 2, figsize=(8, 4), layout="constrained")
+    figure: Figure = pyplot.figure(figsize=(8, 4), layout="constrained")
     pictures = (("image", prediction.image), ("prediction", drawn))
-    for cell, (title, pixels) in zip(axes, pictures, strict=True):
+    for cell, (title, pixels) in zip(figure.subplots(1, 2), pictures, strict=True):
         cell.imshow(drawn if pixels is None else pixels)
         cell.set_title(title)
         cell.set_axis_off()

@@ -18,7 +18,7 @@ from endotransfer.predict.shots import Shot
 from endotransfer.spreadsheet import safe_cell
 
 
-class Figures:
+class PredictionTables:
     """Both tables; the CSV grows with every picture, the JSON file is written at the end.  Use it as a context."""
 
     def __init__(self, folder: Path, classes: Sequence[str]) -> None:
@@ -31,7 +31,7 @@ class Figures:
         self._writer = csv.DictWriter(self._file, self._columns(), lineterminator="\n")
         self._writer.writeheader()
 
-    def __enter__(self) -> "Figures":
+    def __enter__(self) -> "PredictionTables":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:

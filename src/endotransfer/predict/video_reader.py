@@ -16,7 +16,7 @@ from endotransfer.predict.prediction import Pixels
 from endotransfer.predict.shots import Shot
 
 if TYPE_CHECKING:
-    from av import Packet, VideoFrame
+    from av import Packet, VideoFrame, VideoStream
     from av.container import InputContainer
 
 DEFAULT_RATE = Fraction(25)  # where a file does not say
@@ -30,7 +30,8 @@ def import_av() -> ModuleType:
         import av
     except ImportError:
         raise ConfigError("PyAV, which reads video, is not installed; install endotransfer[video].") from None
-    return av
+    module: ModuleType = av
+    return module
 
 
 class VideoReader:
@@ -71,7 +72,7 @@ class VideoReader:
         if self._stream.frames:
             return int(self._stream.frames)
         if self._container.duration:
-            return round(self._container.duration * self.rate / self._av.time_base)
+            return round(self._container.duration * self.rate / int(self._av.time_base))
         return None
 
     def __iter__(self) -> Iterator[Shot]:
@@ -98,7 +99,10 @@ class VideoReader:
         if kind is None:
             raise failure("not-a-video", self.path, "is not an MP4, MOV, AVI or WebM video", "convert it, or remove it")
         try:
-            return self._av.open(str(self.path), format=kind, options={"protocol_whitelist": "file"})
+            container: InputContainer = self._av.open(
+                str(self.path), format=kind, options={"protocol_whitelist": "file"}
+            )
+            return container
         except self._av.FFmpegError as reason:
             what = f"cannot be opened ({reason.strerror})"
             raise failure("damaged", self.path, what, "copy it again from where it came from, or remove it") from None
@@ -108,7 +112,7 @@ class VideoReader:
         awaited: list[int] = []
         for packet in self._packets():
             awaits = self._must_show(packet)
-            if awaits:
+            if awaits and packet.pts is not None:
                 heappush(awaited, packet.pts)
             try:
                 frames = packet.decode()
@@ -124,12 +128,12 @@ class VideoReader:
         while awaited:
             yield None, heappop(awaited), _lost()
 
-    def _must_show(self, packet: "Packet") -> bool:
+    def _must_show(self, packet: "Packet[VideoStream]") -> bool:
         """Whether a picture with the packet's own time has to come of it."""
         hidden = packet.is_discard or self._stream.codec_context.name in HIDDEN_FRAMES
         return bool(packet.pts is not None and packet.size and not hidden)
 
-    def _packets(self) -> Iterator["Packet"]:
+    def _packets(self) -> Iterator["Packet[VideoStream]"]:
         """Packets as far as the file goes; a fault of the container ends it like its end."""
         packets = self._container.demux(self._stream)
         while True:

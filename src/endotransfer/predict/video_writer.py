@@ -58,7 +58,7 @@ class VideoWriter:
 
     def _add_stream(self, like: VideoReader) -> "VideoStream":
         codec = next(name for name in CODECS if name in self._av.codecs_available)
-        stream = self._container.add_stream(codec, rate=like.rate, options=CODECS[codec])
+        stream: VideoStream = self._container.add_stream(codec, rate=like.rate, options=CODECS[codec])
         stream.width, stream.height = like.width, like.height
         odd = like.width % 2 or like.height % 2
         stream.pix_fmt = "yuv444p" if odd else "yuv420p"  # half the colours need an even number of pixels

@@ -12,7 +12,7 @@ from endotransfer.batch import Sample
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.read.read_image import read_image
 from endotransfer.data.read.read_mask import read_mask
-from endotransfer.predict.predict_files import overlay
+from endotransfer.predict.overlay import overlay
 from endotransfer.predict.predictor import Predictor
 
 

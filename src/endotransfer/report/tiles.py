@@ -15,7 +15,7 @@ from skimage.segmentation import find_boundaries
 from endotransfer.batch import IGNORE
 from endotransfer.errors import DataError
 from endotransfer.io import write_atomically
-from endotransfer.predict.predict_files import overlay
+from endotransfer.predict.overlay import overlay
 from endotransfer.report.drawing import LIGHT, figure_settings, panels
 from endotransfer.report.page import Html, breakable, data_uri, tag, void
 

@@ -166,11 +166,12 @@ def features_of(model: TrainedModel, points: Points, device: torch.device) -> ND
     """[N, C] at the chosen pixels of one image; each domain is shown as itself, where normalisation keeps two."""
     images = to_batch([network_input(read_image(points.sample.image), model.shape)], device)
     domain = "source" if points.domain == "source" else model.domain
-    features = model.module(images, domain=domain).features[0].float()
+    features: torch.Tensor = model.module(images, domain=domain).features[0].float()
     height, width = features.shape[1:]
     rows = points.rows * height // points.grid[0]  # a system whose map is finer or coarser is read at the same place
     columns = points.columns * width // points.grid[1]
-    return features[:, rows, columns].T.cpu().numpy()
+    chosen: NDArray[np.float32] = features[:, rows, columns].T.cpu().numpy()
+    return chosen
 
 
 def agreement(features: NDArray[np.float32], domains: list[str], classes: NDArray[np.uint8]) -> float:

@@ -1,4 +1,4 @@
-"""What the models say of an image, in a form from which the page can make a mask for any threshold by itself."""
+"""Predictions for the viewer, encoded so that the page can draw the mask of any threshold by itself."""
 
 import io
 import threading
@@ -72,13 +72,13 @@ def labels_of(encoded: NDArray[np.uint8], threshold: int = HALF) -> Labels:
 class Predictions:
     """Figures and maps of images, each image computed once for all models; figures stay, maps while there is room."""
 
-    def __init__(self, models: Sequence[Model], kept: LruCache, classes: Classes | None = None) -> None:
+    def __init__(self, models: Sequence[Model], cache: LruCache, classes: Classes | None = None) -> None:
         self.models = models
         self.names = models[0].predictor.classes
         self.figures: dict[str, ImageFigures] = {}
-        self._kept = kept
+        self._cache = cache
         self._truth_classes = classes if classes is None or list(classes.names) == self.names else None
-        self.truths = self._truth_classes is not None  # whether masks of the folder can be held against the models
+        self.truths = self._truth_classes is not None  # whether the folder's masks can be compared with predictions
         self._locks = [threading.Lock() for _ in range(16)]  # two requests for one image wait for each other
 
     def look(self, entry: CatalogueEntry) -> ImageFigures:
@@ -91,7 +91,7 @@ class Predictions:
     def map(self, entry: CatalogueEntry, model: int) -> bytes:
         """The encoded map of one model as PNG."""
         with self._lock(entry):
-            content = self._kept.get(("map", entry.id, model))
+            content = self._cache.get(("map", entry.id, model))
             return self._compute(entry)[model] if content is None else content
 
     def labels(self, entry: CatalogueEntry, model: int) -> Labels:
@@ -111,13 +111,13 @@ class Predictions:
         found = [model.predictor.predict(pixels) for model in self.models]
         maps = [as_png(encode(prediction.probabilities)) for prediction in found]
         for place, content in enumerate(maps):
-            self._kept.put(("map", entry.id, place), content)
+            self._cache.put(("map", entry.id, place), content)
         figures: ImageFigures = {"size": size, "shown": list(pixels.shape[:2])}
-        self.figures[entry.id] = figures | {"models": [self._said(prediction) for prediction in found]}
-        self._lay_beside_truth(entry, [prediction.mask for prediction in found])
+        self.figures[entry.id] = figures | {"models": [self._figures_of(prediction) for prediction in found]}
+        self._compare(entry, [prediction.mask for prediction in found])
         return maps
 
-    def _said(self, prediction: Prediction) -> ImageFigures:
+    def _figures_of(self, prediction: Prediction) -> ImageFigures:
         shares = np.bincount(prediction.mask.ravel(), minlength=len(self.names)) / prediction.mask.size
         return {
             "area": float(1 - shares[0]),
@@ -126,7 +126,7 @@ class Predictions:
             "lesion_probability": prediction.lesion_probability,
         }
 
-    def _lay_beside_truth(self, entry: CatalogueEntry, masks: list[Labels]) -> None:
+    def _compare(self, entry: CatalogueEntry, masks: list[Labels]) -> None:
         """Add what needs two masks, and what the list of images is sorted by."""
         figures = self.figures[entry.id]
         truth = self._truth(entry, figures)
