@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: install browser demo test test-fast lint bench clean
+.PHONY: install browser demo test test-all test-fast lint bench clean
 
 install: $(READY)
 
@@ -38,6 +38,9 @@ test: lint browser
 
 test-fast: install
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not slow"
+
+# Long variants and secondary presets too.
+test-all: test
 
 bench: install
 	$(BIN)/python -m perf

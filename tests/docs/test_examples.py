@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import endotransfer
 from endotransfer.config import Experiment
 from endotransfer.engine.run import train
 from endotransfer.methods import METHODS, Method
-from tests.docs.pages import README, ROOT, blocks
+from tests.docs.pages import README, ROOT, blocks, text_of
 
 PYTHON_PAGES = [README, ROOT / "docs" / "python.md"]
 
@@ -24,6 +25,12 @@ def test_python_examples_use_the_public_names(page: Path) -> None:
     names = {node.attr for node in used if isinstance(node.value, ast.Name) and node.value.id == "endotransfer"}
     assert names
     assert names <= {*endotransfer.__all__}
+
+
+def test_every_public_function_is_in_the_page_on_python() -> None:
+    page = text_of(ROOT / "docs" / "python.md")
+    functions = [name for name in endotransfer.__all__ if inspect.isfunction(getattr(endotransfer, name))]
+    assert [name for name in functions if f"`{name}(" not in page] == []
 
 
 def test_the_worked_method_registers_and_trains(

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from pydantic import BaseModel
 
 from endotransfer import config
 from endotransfer.config import experiment_from
@@ -17,7 +18,7 @@ from endotransfer.methods.semantic_transfer import SemanticTransfer
 from endotransfer.metrics import Scores, tag_evidence
 from tests.docs.pages import PAGES, ROOT, blocks, named, section, spelt, table, text_of
 
-SECTIONS = {
+SECTIONS: dict[str, type[BaseModel]] = {
     "`experiment`": config.Experiment,
     "`data`": config.DataConfig,
     "An entry of `data.source`, `data.target`, `data.test`": config.FolderConfig,
@@ -57,20 +58,23 @@ def test_documented_keys_and_defaults_are_those_of_the_code(title: str) -> None:
 @pytest.mark.parametrize("name", ["semantic_transfer", "tag_transfer"])
 def test_documented_keys_of_a_method_are_those_of_the_code(name: str) -> None:
     method = METHODS.get(name)
-    first = next(iter(method.presets.values()))
+    values = method.Config.model_validate(next(iter(method.presets.values())))
     rows = table(f"`method` of `{name}`")
-    assert {key: cells[1] for key, cells in rows.items()} == {
-        key: spelt(value) for key, value in method.Config(**first)
-    }
+    expected = {key: spelt(getattr(values, key)) for key in method.Config.model_fields}
+    assert {key: cells[1] for key, cells in rows.items()} == expected
 
 
 def test_every_figure_is_documented() -> None:
     scores = Scores(["normal", "lesion"])
     scores.update(np.zeros((8, 8), int), np.ones((8, 8), int), key="a", tag=1, lesion_probability=0.5)
     figures = scores.summary(resamples=2).to_dict() | tag_evidence([1], [64], [1])
-    inner = [figures[part] for part in ("per_image", "lesion_wise", "tags", "intervals", "tag_evidence")]
     described = section("results.json")
-    assert [key for part in (figures, *inner) for key in part if f"`{key}`" not in described] == []
+    for part in (
+        figures,
+        *(figures[name] for name in ("per_image", "lesion_wise", "tags", "intervals", "tag_evidence")),
+    ):
+        assert isinstance(part, dict)
+        assert [key for key in part if f"`{key}`" not in described] == []
     assert ",".join(COLUMNS) in section("metrics.csv")
 
 
