@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from endotransfer.label_values import IGNORE, LESION, NORMAL, UNKNOWN_TAG
-from endotransfer.sample import Sample
+from endotransfer.samples import Sample
 
 __all__ = [
     "IGNORE",

@@ -1,6 +1,7 @@
-"""The colours of the classes, the same in every picture.  Told apart by lightness too, not by hue alone."""
+"""The colours of the classes in every figure.  They differ in lightness too, not only in hue."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from endotransfer.label_values import IGNORE
 
@@ -15,7 +16,7 @@ CLASS_COLOURS = np.array(  # class 0, then the classes from 1 on; from 1 again a
 NOT_LABELLED = np.array([128, 128, 128], np.uint8)
 
 
-def colour_table() -> np.ndarray:
+def colour_table() -> NDArray[np.uint8]:
     """The colour of every value a mask can hold: uint8 [256, 3], grey for IGNORE."""
     cycle = len(CLASS_COLOURS) - 1
     values = np.arange(256)

@@ -8,7 +8,7 @@ import pytest
 from endotransfer.data.folders.pairs import check_tag
 from endotransfer.errors import DataError
 from endotransfer.label_values import IGNORE, LESION, NORMAL, UNKNOWN_TAG
-from endotransfer.sample import Sample
+from endotransfer.samples import Sample
 
 
 @pytest.mark.parametrize(

@@ -56,11 +56,11 @@ def fields(batch: Batch) -> dict[str, Tensor]:
 
 
 @pytest.mark.parametrize(("pass_epoch", "use_target"), [(0, True), (None, True), (0, False)])
-@pytest.mark.parametrize(("rank", "world"), [(0, 1), (1, 2)])
+@pytest.mark.parametrize(("rank", "processes"), [(0, 1), (1, 2)])
 def test_batches_equal_those_of_the_loader(
-    batch_source: BatchSource, pass_epoch: int | None, use_target: bool, rank: int, world: int
+    batch_source: BatchSource, pass_epoch: int | None, use_target: bool, rank: int, processes: int
 ) -> None:
-    asked: dict[str, Any] = {"rank": rank, "world_size": world, "pass_epoch": pass_epoch, "use_target": use_target}
+    asked: dict[str, Any] = {"rank": rank, "world_size": processes, "pass_epoch": pass_epoch, "use_target": use_target}
     here = list(DeviceBatchSource(batch_source, CPU).batches(1, 5, **asked))
     for mine, theirs in zip(here, batch_source.batches(1, 5, **asked), strict=True):
         assert source_of(mine).keys == source_of(theirs).keys
@@ -149,10 +149,16 @@ def test_what_lies_outside_the_image_is_black_and_unlabelled() -> None:
     assert shrunk[:, 0][~outside].min() > 90
 
 
-@pytest.mark.parametrize(("rank", "world"), [(0, 1), (1, 2)])
+@pytest.mark.parametrize(("rank", "processes"), [(0, 1), (1, 2)])
 @pytest.mark.parametrize("tags", [True, False])
-def test_a_pass_on_the_device_equals_one_from_memory(disk: Disk, rank: int, world: int, tags: bool) -> None:
-    settings: dict[str, Any] = {"batch": 2, "rank": rank, "world_size": world, "tags": tags, "superpixels": disk.cache}
+def test_a_pass_on_the_device_equals_one_from_memory(disk: Disk, rank: int, processes: int, tags: bool) -> None:
+    settings: dict[str, Any] = {
+        "batch": 2,
+        "rank": rank,
+        "world_size": processes,
+        "tags": tags,
+        "superpixels": disk.cache,
+    }
     plain = PassSet(decoded(disk.target), **settings)
     near = DevicePassSet(PassSet(decoded(disk.target), **settings), CPU)
     assert len(near) == len(plain)

@@ -36,12 +36,12 @@ def assert_pass_batch(batch: PassBatch, disk: Disk) -> None:
         assert torch.equal(image, expected.float() / 255)
 
 
-@pytest.mark.parametrize("world", [1, 2, 3, 9])
-def test_processes_share_a_pass_without_overlap(disk: Disk, world: int) -> None:
+@pytest.mark.parametrize("processes", [1, 2, 3, 9])
+def test_processes_share_a_pass_without_overlap(disk: Disk, processes: int) -> None:
     images = decoded(disk.target)
     parts = [
-        [key for batch in PassSet(images, batch=2, rank=rank, world_size=world) for key in batch.keys]
-        for rank in range(world)
+        [key for batch in PassSet(images, batch=2, rank=rank, world_size=processes) for key in batch.keys]
+        for rank in range(processes)
     ]
     assert sorted(key for part in parts for key in part) == sorted(sample.key for sample in disk.target)
     assert all(0 <= len(one) - len(other) <= 1 for one, other in pairwise(parts))

@@ -1,4 +1,4 @@
-"""Super-pixels: the right number, kept exactly, recomputed only when they must be."""
+"""Super-pixels: the right number, stored exactly, recomputed only when they must be."""
 
 import multiprocessing
 from pathlib import Path
@@ -77,9 +77,9 @@ def test_the_file_keeps_every_region(regions: Regions) -> None:
 
 @pytest.mark.parametrize("image", [scene(), np.random.default_rng(0).integers(0, 256, (48, 40, 3), np.uint8)])
 def test_keeping_changes_no_region_of_slic(cache: SuperpixelCache, image: NDArray[np.uint8]) -> None:
-    fresh, kept = compute_superpixels(image, cache.settings), cache.get(image)
-    pairs = np.unique(np.stack([fresh.ravel(), kept.ravel()]), axis=1)
-    assert pairs.shape[1] == len(np.unique(fresh)) == len(np.unique(kept))
+    fresh, stored = compute_superpixels(image, cache.settings), cache.get(image)
+    pairs = np.unique(np.stack([fresh.ravel(), stored.ravel()]), axis=1)
+    assert pairs.shape[1] == len(np.unique(fresh)) == len(np.unique(stored))
 
 
 @pytest.mark.parametrize(("height", "width"), [(128, 128), (96, 160)])

@@ -15,7 +15,7 @@ _EXAMPLE = "write `classes: [normal, polyp, ulcer]` in index order"
 
 @dataclass(frozen=True)
 class LabelNumbers:
-    """The numbers that a published set uses for its labels, and what each means here."""
+    """The label numbers of a published set, and the class that each stands for."""
 
     data_set: str
     table: tuple[int, ...]  # number -> class index, or IGNORE
@@ -24,7 +24,7 @@ class LabelNumbers:
 
 @dataclass(frozen=True)
 class Classes:
-    """Names in index order, and the mask value that means "nobody labelled this pixel"."""
+    """Names in index order, and the mask value of an unlabelled pixel."""
 
     names: tuple[str, ...] = ("normal", "lesion")
     ignore: int = IGNORE
@@ -47,7 +47,7 @@ class Classes:
 
 
 def read_classes(folder: Path) -> Classes:
-    """What `classes.yaml` of `folder` says; without the file, normal and lesion."""
+    """The classes in `classes.yaml` of `folder`; without the file, normal and lesion."""
     path = folder / FILE
     if not path.exists() and not path.is_symlink():
         return Classes()

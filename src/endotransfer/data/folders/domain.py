@@ -7,7 +7,7 @@ from pathlib import Path
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.folders.faults import Note, failure
 from endotransfer.data.folders.read_folder import Folder, read_folder
-from endotransfer.sample import Sample
+from endotransfer.samples import Sample
 
 
 @dataclass(frozen=True)

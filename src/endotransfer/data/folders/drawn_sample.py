@@ -1,6 +1,6 @@
-"""Images of a folder that were drawn at random to be measured on, kept in `reviewed/sample.yaml`.
+"""A random sample of a folder's images reserved for evaluation, in `reviewed/sample.yaml`.
 
-What was drawn measures; it must not teach as well, or its IoU says nothing.
+Reviews of these images are never trained on, or the IoU measured on them would be worthless.
 """
 
 from dataclasses import asdict, dataclass
@@ -14,12 +14,12 @@ from endotransfer.data.folders.reviewed import FOLDER
 from endotransfer.errors import DataError
 from endotransfer.io import write_atomically
 
-FILE = "sample.yaml"  # no review can be called so: theirs end in .png and .json
+FILE = "sample.yaml"  # cannot clash with a review, whose files end in .png and .json
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which images were drawn, out of which, and with which seed."""
+    """The images drawn, the set they were drawn from, and the seed."""
 
     images: list[str]  # names
     drawn_from: str  # "test": the images of that split; "all"

@@ -1,4 +1,4 @@
-"""What can be wrong with a folder of images: where, what and how to mend it, as a record and as an error."""
+"""Faults of a folder of images: where, what and how to fix it, as a record and as an error."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +10,7 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault.  An `error` stops training; a `warning` looks wrong and deserves a look."""
+    """One fault.  An `error` stops training; a `warning` is suspicious."""
 
     code: str
     file: str
@@ -24,7 +24,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Note:
-    """Something harmless that is done to, or seen in, some files: said so that nothing happens silently."""
+    """Something harmless that was done to, or found in, some files; reported so that nothing happens silently."""
 
     code: str
     what: str
@@ -32,7 +32,7 @@ class Note:
 
 
 class FaultError(DataError):
-    """A DataError that still knows its fault, so that an inspection can list what a training would stop at.
+    """A DataError that carries its fault, so that an inspection can list what would stop training.
 
     The first argument is text because worker processes rebuild errors from their text alone.
     """

@@ -1,4 +1,4 @@
-"""`labels.csv`: one row an image, every column kept as text."""
+"""`labels.csv`: one row per image, every column read as text."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ KNOWN_COLUMNS = ("image", "label", "finding", "split", "cluster", "patient")
 
 @dataclass(frozen=True)
 class LabelRow:
-    """One line of the table: where it stands and its cells by column."""
+    """One row of the table: its line number, and its cells by column."""
 
     line: int
     cells: Mapping[str, str]
@@ -73,7 +73,7 @@ def _header_fault(path: Path, columns: list[str]) -> Fault | None:
     capital = next(
         (column for column in columns if column not in KNOWN_COLUMNS and column.lower() in KNOWN_COLUMNS), None
     )
-    if capital:  # kept as one more column of text it would silently mean nothing
+    if capital:  # read as one more column of text it would silently be ignored
         return Fault("bad-table", str(path), f"has a column '{capital}'", f"write it as `{capital.lower()}`")
     if "image" in columns:
         return None

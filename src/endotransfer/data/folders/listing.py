@@ -1,4 +1,4 @@
-"""Which image and mask files a folder holds, by name, without opening any of them."""
+"""The image and mask files of a folder, by name; none is opened."""
 
 import os
 import unicodedata
@@ -28,7 +28,7 @@ class Listing:
 
 
 def plain_name(name: str) -> str:
-    """One spelling for each name: some systems write an accented letter as two characters."""
+    """The name in Unicode normal form: some systems write an accented letter as two characters."""
     return unicodedata.normalize("NFC", name)
 
 

@@ -1,11 +1,11 @@
-"""Whether an image, its mask and its tag belong together."""
+"""Checks that a mask fits its image and its tag."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from endotransfer.data.folders.faults import FaultError, failure
 from endotransfer.label_values import IGNORE, LESION, NORMAL
-from endotransfer.sample import Sample
+from endotransfer.samples import Sample
 
 
 def check_tag(sample: Sample, mask: NDArray[np.uint8]) -> None:

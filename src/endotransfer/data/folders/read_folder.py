@@ -10,7 +10,7 @@ from endotransfer.data.folders.folder_contents import FolderContents, FolderEntr
 from endotransfer.data.folders.listing import printable
 from endotransfer.data.layouts import read_layout
 from endotransfer.label_values import LESION, NORMAL, UNKNOWN_TAG
-from endotransfer.sample import Sample
+from endotransfer.samples import Sample
 
 ALL = "all"
 _TAGS = {"lesion": LESION, "normal": NORMAL}

@@ -1,4 +1,4 @@
-"""What a person decided about an image: `reviewed/NAME.png` and `reviewed/NAME.json`, beside `images/` and `masks/`.
+"""Reviews: a person's decision about an image, in `reviewed/NAME.png` and `reviewed/NAME.json`.
 
 The mask holds class indices, IGNORE (255) where nothing was decided, whatever the number of classes.  A review counts
 only where both files are there and whole; the JSON is written last.
@@ -28,7 +28,7 @@ DECISIONS: tuple[str, ...] = get_args(Decision)
 
 @dataclass(frozen=True)
 class Review:
-    """One decision.  `model` is whose prediction the mask began as, None where it was drawn from nothing."""
+    """One decision.  `model`: whose prediction the mask started from; None: drawn from scratch."""
 
     decision: Decision
     who: str
@@ -71,7 +71,7 @@ def mask_fits(mask: NDArray[np.uint8], classes: int) -> bool:
 
 
 def write_review(folder: Path, name: str, review: Review, mask: NDArray[np.uint8]) -> None:
-    """Keep a decision, in place of an earlier one.  `masks/` is never touched."""
+    """Save a decision, replacing an earlier one.  `masks/` is never touched."""
     note, path = _paths(folder, name)
     try:
         path.parent.mkdir(exist_ok=True)
@@ -84,7 +84,7 @@ def write_review(folder: Path, name: str, review: Review, mask: NDArray[np.uint8
 
 
 def remove_review(folder: Path, name: str) -> None:
-    """Take a decision back."""
+    """Delete a decision."""
     for path in _paths(folder, name):  # the JSON first: without it the mask counts for nothing
         path.unlink(missing_ok=True)
 

@@ -1,7 +1,7 @@
 """Target images with a mask that a person confirmed or drew, as samples to train on.
 
-Never mixed with `masks/`: those of the target are for evaluation only, `reviewed/` is there to be learnt from.  All but
-the images that were drawn to measure on.
+`masks/` of the target is for evaluation only; `reviewed/` is for training, except for the images reserved for
+evaluation.
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from endotransfer.data.folders.classes import Classes
 from endotransfer.data.folders.drawn_sample import read_plan
 from endotransfer.data.folders.reviewed import FOLDER, read_review
 from endotransfer.label_values import IGNORE
-from endotransfer.sample import Sample
+from endotransfer.samples import Sample
 
 
 def reviewed_samples(target: Sequence[Sample]) -> list[Sample]:
-    """Those of `target` that a person has accepted or corrected and nobody drew, each with that person's mask."""
+    """The samples of `target` with an accepted or corrected review, with its mask; reserved ones are left out."""
     plans = {folder: read_plan(folder) for folder in {_folder(sample) for sample in target}}
     drawn = {(folder, name) for folder, plan in plans.items() if plan is not None for name in plan.images}
     free = [sample for sample in target if (_folder(sample), sample.image.stem) not in drawn]
@@ -36,5 +36,5 @@ def _with_review(sample: Sample) -> Sample:
 
 
 def as_indices(classes: Classes) -> Classes:
-    """How a reviewed mask is read: class indices, and 255 for what was not looked at, in two classes too."""
+    """How a reviewed mask is read: class indices, and 255 for unlabelled pixels, with two classes too."""
     return Classes(classes.names, IGNORE, ignore_stated=True)

@@ -1,4 +1,4 @@
-"""Train and test parts of a folder that keep patients and near-duplicate frames on one side."""
+"""Split a folder into train and test without separating patients or near-duplicate frames."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ Counts = dict[str, dict[str, int]]
 def split_folder(path: Path, test_share: float = 1 / 3, seed: int = 0, force: bool = False) -> Counts:
     """Write the columns `split` and `cluster` of `labels.csv`; returns images, groups and tags of each part.
 
-    An existing split is only replaced with `force`; whatever the table said before is kept beside it.
+    An existing split is only replaced with `force`; a copy of the old table stays beside it.
     """
     if not 0 < test_share < 1:
         raise ConfigError(f"the test share is {test_share}, but must lie between 0 and 1; write for example 0.33.")
@@ -73,7 +73,7 @@ def _clusters(entries: Sequence[FolderEntry]) -> NDArray[np.intp]:
 
 
 def _tied(entries: Sequence[FolderEntry], clusters: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Clusters joined through patients: what must stay on one side."""
+    """Clusters joined through patients: groups that must not be split."""
     _, first = np.unique(clusters, return_index=True)
     together = np.stack([first[clusters], np.arange(len(entries))], axis=1)
     return components(len(entries), np.concatenate([together, _ties(entries, "patient")]))

@@ -1,4 +1,4 @@
-"""Finding one's way in an unpacked download: the right folder, its pictures, the mask of each picture."""
+"""Find folders, images and the mask of each image in an unpacked download."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What an importer is, the registry of importers, and the one function that runs them."""
+"""The registry of importers, and `import_dataset`, which runs one."""
 
 import inspect
 from collections.abc import Callable
@@ -87,7 +87,7 @@ def import_dataset(
 
 
 def _check_classes(source: Path, names: tuple[str, ...]) -> None:
-    """Names come from options and json files; only such as classes.yaml can hold are of use."""
+    """Class names come from options and JSON files; refuse those that classes.yaml cannot hold."""
     if not 2 <= len(names) <= IGNORE or len(set(names)) < len(names) or not all(names):
         listed = ", ".join(f"'{name}'" for name in names)
         raise DataError(
@@ -96,7 +96,7 @@ def _check_classes(source: Path, names: tuple[str, ...]) -> None:
 
 
 def _source_note(chosen: Importer, source: Path, options: dict[str, str], report: ImportReport) -> str:
-    """SOURCE.md: whose images these are, on what terms, and all that was done to them."""
+    """SOURCE.md: where the images come from, their licence, and every conversion made."""
     given = ", ".join(f"{option}={value}" for option, value in options.items()) or "none"
     return f"""# {chosen.name}
 

@@ -1,9 +1,10 @@
-"""Where a mask comes from: a file, several files laid over each other, or the word of the set."""
+"""Where a mask comes from: a file, several files laid over each other, or none, for normal images."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.importers.records import BINARY, MaskMaker
@@ -41,7 +42,7 @@ def paint(size: tuple[int, int], layers: Sequence[tuple[int, MaskReading]]) -> M
     return MaskReading(mask, tuple(dict.fromkeys(notes)))
 
 
-def require_size(mask: np.ndarray, size: tuple[int, int]) -> None:
+def require_size(mask: NDArray[np.uint8], size: tuple[int, int]) -> None:
     """Refuse a mask of another size than its image: stretching it to fit would hide a mix-up."""
     if mask.shape != size:
         found, wanted = (f"{width}x{height}" for height, width in (mask.shape, size))

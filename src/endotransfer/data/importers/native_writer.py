@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from numpy.typing import NDArray
 from PIL import Image
 
 from endotransfer.data.folders.faults import FaultError
@@ -113,6 +114,6 @@ def _why(image: Path, reason: DataError) -> str:
     return f"{file.parent.name}/{file.name}: {what}"
 
 
-def _write_mask(path: Path, mask: np.ndarray, classes: tuple[str, ...]) -> None:
+def _write_mask(path: Path, mask: NDArray[np.uint8], classes: tuple[str, ...]) -> None:
     values = np.where(mask > 0, 255, 0).astype(np.uint8) if len(classes) == 2 else mask
     Image.fromarray(values).save(path)

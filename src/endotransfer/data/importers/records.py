@@ -15,7 +15,7 @@ MaskMaker = Callable[[tuple[int, int]], MaskReading]
 
 @dataclass(frozen=True)
 class Item:
-    """One picture of a published set and what the set says of it."""
+    """One image of a published set with its labels."""
 
     name: str  # in the native layout: the file's name without its ending
     image: Path
@@ -29,7 +29,7 @@ class Item:
 
 @dataclass
 class Published:
-    """A published set as an importer found it."""
+    """The content of a published set."""
 
     items: list[Item] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)  # 'file: reason'

@@ -1,4 +1,4 @@
-"""Looking at a folder of images before training: a fingerprint, and every fault with its file and fix."""
+"""Inspect a folder of images before training: a fingerprint, and every fault with its file and fix."""
 
 from endotransfer.data.folders.faults import Fault, Note
 from endotransfer.data.inspect.inspection import Inspection, inspect_folder

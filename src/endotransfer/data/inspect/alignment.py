@@ -1,4 +1,4 @@
-"""How alike two small pictures are when one may have moved a little, looking at tissue alone."""
+"""Similarity of two thumbnails under small shifts, over tissue alone."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""The same picture twice: harmless within a split, a leak across splits."""
+"""Duplicate images: harmless within a split, a leak across splits."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Black frames and burnt-in overlays: what surrounds the tissue.  Hints, not certainties."""
+"""Black frames and burnt-in overlays around the tissue.  Heuristics: hints, not certainties."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

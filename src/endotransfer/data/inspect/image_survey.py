@@ -1,4 +1,4 @@
-"""Everything that one image, its mask and its row show, with every fault kept instead of raised."""
+"""Everything found in one image, its mask and its row; faults are collected instead of raised."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from endotransfer.data.inspect.prints import Prints, take_prints
 from endotransfer.data.read.decode import decode
 from endotransfer.data.read.read_image import read_image_and_notes
 from endotransfer.data.read.read_mask import MaskReading, convert_mask, read_mask
-from endotransfer.sample import Sample
+from endotransfer.samples import Sample
 
 
 @dataclass

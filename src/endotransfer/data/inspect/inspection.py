@@ -17,7 +17,7 @@ _SHORTCUT = 0.2  # an overlay so much more frequent under one tag can be learnt 
 
 @dataclass
 class Inspection:
-    """What was found.  File names are relative to `path`."""
+    """The result of an inspection.  File names are relative to `path`."""
 
     path: Path
     fingerprint: Fingerprint

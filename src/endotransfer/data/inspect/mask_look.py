@@ -1,4 +1,4 @@
-"""One mask at a time: what it covers, and what looks wrong with it."""
+"""What one mask covers, and what looks wrong with it."""
 
 from dataclasses import dataclass
 

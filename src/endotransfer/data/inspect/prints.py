@@ -1,4 +1,4 @@
-"""Finger-prints of images: equal pixels by digest, similar pictures by a perceptual hash."""
+"""Fingerprints of images: equal pixels by digest, similar images by a perceptual hash."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -26,7 +26,7 @@ ALIKE = 0.8
 
 @dataclass(frozen=True)
 class Prints:
-    """What is kept of an image to compare it with others."""
+    """What images are compared by."""
 
     digest: str
     bits: NDArray[np.uint64]  # [4]: 255 bits of hash
@@ -36,7 +36,7 @@ class Prints:
 
 
 def take_prints(pixels: NDArray[np.uint8]) -> Prints:
-    """Finger-prints of an image [H, W, 3]."""
+    """Fingerprints of an image [H, W, 3]."""
     digest = sha256(str(pixels.shape).encode() + np.ascontiguousarray(pixels).tobytes()).hexdigest()
     thumbnail = np.asarray(Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.BOX))
     grey = thumbnail @ np.array([0.299, 0.587, 0.114])

@@ -1,4 +1,4 @@
-"""An inspection as a person reads it in a terminal."""
+"""An inspection as text for the terminal."""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""What a layout is, the registry of layouts, and the one function that reads a folder in any of them."""
+"""The registry of layouts, and `read_layout`, which reads a folder in any of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def layout(name: str, *, summary: str, protocol: str, recognises: Callable[[Path
 def read_layout(path: Path, name: str = AUTO, classes: str | None = None) -> FolderContents:
     """Names and tables of the folder in the layout called `name`, read as the protocol `classes`; no pixels.
 
-    What is wrong with the folder is collected and not raised.
+    Faults of the folder are collected, not raised.
     """
     chosen = LAYOUTS.get(name)
     if name == AUTO:

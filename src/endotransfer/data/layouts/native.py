@@ -1,4 +1,4 @@
-"""Our own layout where the experiment says what the classes are; see `scan_folder` for the layout itself."""
+"""The native layout, with the classes that the experiment asks for."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""From the numbers of a published set's labels to the classes of a protocol."""
+"""Maps the label numbers of a published set to the classes of a protocol."""
 
 from collections.abc import Mapping
 

@@ -1,6 +1,6 @@
-"""A procedural endoscopy generator: two domains, five lesion kinds, exact masks, the same bytes for the same seed.
+"""A procedural generator of endoscopy-like images: two domains, five kinds of lesion, exact masks, reproducible bytes.
 
-It is the data that comes with the project and the bed its tests lie in; it is no substitute for patients.
+It gives the project data to start and to test with; it is no substitute for images of patients.
 """
 
 from endotransfer.data.phantom.domains import DOMAINS

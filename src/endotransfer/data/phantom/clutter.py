@@ -12,7 +12,7 @@ Bubble = tuple[float, float, float]  # centre u, centre v, radius
 
 
 def pool(rng: np.random.Generator, view: View) -> Field:
-    """Level [H, W] of a fluid that gathers on the side where gravity pulls: above 0 under the fluid."""
+    """Level [H, W] of a fluid that collects on the side where gravity pulls: above 0 under the fluid."""
     down = rng.uniform(0, 2 * np.pi)
     low = view.u * np.float32(np.cos(down)) + view.v * np.float32(np.sin(down))
     shore = np.float32(rng.uniform(-0.05, 0.5))

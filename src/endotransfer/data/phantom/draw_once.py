@@ -1,4 +1,4 @@
-"""A phantom that is drawn once and found again: whole or not at all, and never taken for one drawn otherwise."""
+"""Draw a phantom once and reuse it: complete or absent, and never mistaken for one with other settings."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ def draw_once(
 ) -> None:
     """Draw `images` images of each domain into `folder`, unless they are there.
 
-    Drawn under another name, then renamed: a kill leaves no half of a phantom that looks like a whole one.
+    Drawn under another name, then renamed: an interruption leaves no incomplete phantom that looks complete.
     """
     settings: dict[str, int | str] = {"images": images, "seed": seed, "size": size, "variant": variant}
     if folder.exists():

@@ -13,6 +13,7 @@ from endotransfer.data.phantom import lesion_kinds as lesions
 from endotransfer.data.phantom.domains import DOMAINS, Patient, PhantomDomain, patient_of
 from endotransfer.data.phantom.random_fields import Field, stream
 from endotransfer.errors import ConfigError
+from endotransfer.label_values import UNKNOWN_TAG
 from endotransfer.registry import nearest
 
 T = TypeVar("T")
@@ -23,7 +24,6 @@ CLASSES = ("mucosa", "lumen", "lesion", "fluid", "bubbles")  # of the variant `f
 VARIANTS = {"lesion": ("normal", "lesion"), "five_class": CLASSES}
 FINDINGS = tuple(lesions.KINDS)
 NORMAL = "normal"
-NO_TAG = -1  # batch.UNKNOWN_TAG, without importing torch into every worker process
 SMALLEST = 16
 DARK = 1.15  # log-depth beyond which the tube is called lumen
 MANY = 0.6  # the least share of five-class images with fluid, and with bubbles
@@ -31,11 +31,11 @@ MANY = 0.6  # the least share of five-class images with fluid, and with bubbles
 
 @dataclass(frozen=True)
 class PhantomImage:
-    """A picture, what is in it pixel by pixel, and what a doctor would have noted."""
+    """One image with its mask, tag and finding."""
 
     image: NDArray[np.uint8]  # [H, W, 3]
     mask: NDArray[np.uint8]  # [H, W]: 0 normal, 1 lesion; in the variant `five_class` the index into CLASSES
-    tag: int  # 0 normal, 1 lesion, NO_TAG where the variant has no tags
+    tag: int  # 0 normal, 1 lesion, UNKNOWN_TAG where the variant has no tags
     finding: str  # one of FINDINGS, or NORMAL
     patient: str
 
@@ -51,7 +51,7 @@ def render(domain: str, index: int, seed: int, size: int, variant: str = "lesion
     least = MANY if variant == "five_class" else 0.0
     image, layers = _paint(partial(stream, seed, domain, variant, index), kind, patient, finding, size, least)
     mask = layers["lesion"].astype(np.uint8) if variant == "lesion" else _index(layers)
-    tag = int(finding != NORMAL) if variant == "lesion" else NO_TAG
+    tag = int(finding != NORMAL) if variant == "lesion" else UNKNOWN_TAG
     return PhantomImage(image, mask, tag, finding, patient.name)
 
 

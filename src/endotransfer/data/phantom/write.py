@@ -47,7 +47,7 @@ def write_phantom(
 
     In the variant `lesion` a share `tag_only` of the gastroscopy images gets no mask file; in `five_class` every image
     has its mask, no image a tag.  `processes` (None: two, where it pays) changes the time taken and not one byte; a
-    script that asks for more than one must be importable, that is guard its own work by `__name__ == "__main__"`.
+    script that asks for more than one must be importable, that is, do its own work under `if __name__ == "__main__"`.
     """
     out = Path(out)
     _check(images, size, variant, domains, processes, tag_only)
@@ -137,7 +137,7 @@ def _fresh_folders(out: Path, domains: Iterable[str]) -> list[Path]:
 def _check(
     images: int, size: int, variant: str, domains: tuple[str, ...], processes: int | None, tag_only: float
 ) -> None:
-    """Refuse what cannot be meant before the first file is written."""
+    """Refuse invalid arguments before the first file is written."""
     known("variant", variant, VARIANTS)
     for domain in domains:
         known("domain", domain, DOMAINS)

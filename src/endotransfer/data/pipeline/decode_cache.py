@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.pipeline.decoded_images import Cache, DecodedImages, free_memory
 from endotransfer.data.read.checked_mask import check_masks
-from endotransfer.sample import Sample
+from endotransfer.samples import Sample
 
 MOST_SETS = 8  # source, tag-only and target, and again for an upper bound
 

@@ -1,4 +1,4 @@
-"""Images and masks at the working size, decoded and resized once and kept in memory where they fit."""
+"""Images and masks at the working size, decoded and resized once and cached in memory where they fit."""
 
 import os
 from collections import Counter
@@ -18,7 +18,7 @@ from endotransfer.data.folders.classes import Classes
 from endotransfer.data.read.checked_mask import read_checked_mask
 from endotransfer.data.read.read_image import read_image_and_notes
 from endotransfer.label_values import IGNORE
-from endotransfer.sample import Sample
+from endotransfer.samples import Sample
 
 Progress = Callable[[int, int], None]  # (done, total)
 Cache = bool | Literal["auto", "always", "never"]
@@ -36,7 +36,7 @@ class DecodedImages:
     """The images of `samples` at `size` = (H, W), and with `masks=True` their masks.
 
     With `masks=False` no mask file is ever opened: that is how target training masks stay unread.
-    `cache="auto"` keeps everything in memory where it takes at most `memory_share` of what is free.  Forked
+    `cache="auto"` caches everything in memory where it takes at most `memory_share` of what is free.  Forked
     loader processes share these tensors without a copy, and without the small /dev/shm of many containers.
     """
 
@@ -58,16 +58,16 @@ class DecodedImages:
         self.classes = classes
         self.masks = masks
         self.keep_contradictions = keep_contradictions
-        self.notes: Counter[str] = Counter()  # what was converted while reading, and in how many files
+        self.notes: Counter[str] = Counter()  # conversion -> number of files
         fits = self.bytes <= memory_share * free_memory()
         self.cached = fits if cache == "auto" else cache in (True, "always")
-        kept = len(self.samples) if self.cached else 0
-        self._images = torch.empty((kept, 3, *size), dtype=torch.uint8)
-        self._masks = torch.empty((kept if masks else 0, *size), dtype=torch.uint8)
-        # Which image shows which class, [N, K]: the index for sampling by class, made while masks are looked at.
+        cached = len(self.samples) if self.cached else 0
+        self._images = torch.empty((cached, 3, *size), dtype=torch.uint8)
+        self._masks = torch.empty((cached if masks else 0, *size), dtype=torch.uint8)
+        # Which image shows which class, [N, K]: what sampling by class needs, found while masks are read.
         self.present = np.zeros((len(self.samples) if masks else 0, len(classes)), bool)
         self._on: dict[torch.device, tuple[Tensor, Tensor | None]] = {}
-        # Masks are looked at once even if they cannot be kept: faults and conversions show before training.
+        # Masks are read once even if they are not cached, so that faults and conversions show before training.
         if self.cached or masks:
             self._visit_all(threads or os.cpu_count() or 1, progress)
 
@@ -76,7 +76,7 @@ class DecodedImages:
 
     @property
     def bytes(self) -> int:
-        """Memory that keeping everything takes."""
+        """Memory that caching everything takes."""
         return len(self.samples) * self.size[0] * self.size[1] * (4 if self.masks else 3)
 
     def __getitem__(self, index: int) -> DecodedPicture:
@@ -110,7 +110,7 @@ class DecodedImages:
         return notes
 
     def _decode(self, index: int) -> tuple[DecodedPicture, set[str]]:
-        """The picture from disk, and one sentence for each thing that reading it had to change."""
+        """The image from disk, and one sentence for each conversion made while reading it."""
         sample = self.samples[index]
         reading = read_image_and_notes(sample.image)
         image = torch.from_numpy(resize_image(reading.pixels, self.size)).permute(2, 0, 1).contiguous()
@@ -139,7 +139,7 @@ def _resize(pixels: NDArray[np.uint8], size: tuple[int, int], how: Image.Resampl
 
 
 def free_memory(meminfo: Path = Path("/proc/meminfo"), limit: Path = Path("/sys/fs/cgroup/memory.max")) -> int:
-    """Bytes that can be taken without hurting: what the system calls available, or a container's limit."""
+    """Bytes of memory that are available: by the system's account, or a container's limit."""
     try:
         lines = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
         available = int(lines["MemAvailable"].split()[0]) * 1024

@@ -13,7 +13,7 @@ def swap_low_frequencies(source: Tensor, target: Tensor, beta: float) -> Tensor:
 
     The amplitude is swapped for frequencies (u, v) with |u|, |v| <= floor(beta min(H, W)), a square about the zero
     frequency.  At half-width 0 that is the zero frequency alone: each channel's mean becomes the target's.  The
-    phase stays the source's everywhere.  What leaves [0, 1] is clamped.
+    phase stays the source's everywhere.  The result is clamped to [0, 1].
     """
     source, target = at_least_float32(source), at_least_float32(target)
     height, width = source.shape[-2:]

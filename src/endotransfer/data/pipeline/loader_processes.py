@@ -22,7 +22,7 @@ _open_loaders: "WeakSet[DataLoader[object]]" = WeakSet()
 
 @dataclass(frozen=True)
 class Failure:
-    """One of our errors on its way out of a loader process, which would otherwise wrap it in a traceback."""
+    """A user's error raised in a loader process, which would otherwise wrap it in a traceback."""
 
     kind: type[EndotransferError]
     text: str

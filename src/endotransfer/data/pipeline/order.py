@@ -2,7 +2,7 @@
 
 Pass e over the n samples of a stream is a permutation made from (seed, stream name, e), and position i of the
 endless stream is entry i mod n of pass i div n.  However many workers or processes share the work, and
-wherever a run is taken up again, position i is the same sample under the same augmentation.
+wherever a run is resumed, position i is the same sample under the same augmentation.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
+from numpy.typing import NDArray
 
 from endotransfer.errors import DataError
 
@@ -26,8 +27,8 @@ def augmentation_seed(seed: int, stream: str, epoch: int, key: str) -> int:
 
 
 @lru_cache(maxsize=32)
-def permutation(seed: int, stream: str, epoch: int, length: int) -> np.ndarray:
-    """Order of pass `epoch`: int64 [length].  Cached, as every step of a pass asks for it again."""
+def permutation(seed: int, stream: str, epoch: int, length: int) -> NDArray[np.int64]:
+    """Order of pass `epoch`: int64 [length].  Cached, since every step of a pass needs it."""
     # PCG64's raw words are fixed by definition; `Generator.permutation` may change with numpy's version.
     words = np.random.PCG64(stable_hash("order", seed, stream, epoch)).random_raw(length)
     order = np.argsort(words, kind="stable")
@@ -60,7 +61,7 @@ class ClassOrder:
     whole index, made once.  Again a pure function of the position.
     """
 
-    def __init__(self, seed: int, stream: str, present: np.ndarray) -> None:
+    def __init__(self, seed: int, stream: str, present: NDArray[np.bool_]) -> None:
         self.seed, self.stream = seed, stream
         self.members = [np.flatnonzero(column) for column in present.T if column.any()]
         self.orders = [Order(seed, f"{stream}/class {k}", len(some)) for k, some in enumerate(self.members)]

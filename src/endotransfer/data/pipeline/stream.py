@@ -32,7 +32,7 @@ class StreamItem:
 class Stream:
     """`images` in the order of (`seed`, `name`), each pass over them shuffled and augmented anew.
 
-    `by_class`: every class comes up equally often, instead of every image; for images that have masks.
+    `by_class`: samples every class equally often instead of every image; needs masks.
     """
 
     def __init__(

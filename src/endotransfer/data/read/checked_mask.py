@@ -1,4 +1,4 @@
-"""Masks read beside their image and tag: another size is an error; a tag that contradicts is one too, or is stated."""
+"""Masks checked against their image and tag.  Another size is an error; a contradicting tag is an error or a note."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,13 +9,16 @@ from endotransfer.data.folders.pairs import check_tag, other_size
 from endotransfer.data.pipeline.threads import in_threads
 from endotransfer.data.read.read_image import image_size
 from endotransfer.data.read.read_mask import MaskReading, read_mask
-from endotransfer.sample import Sample
+from endotransfer.samples import Sample
 
 
 def read_checked_mask(
     sample: Sample, size: tuple[int, int], classes: Classes, *, keep_contradictions: bool = False
 ) -> MaskReading:
-    """The mask of `sample`, whose image has `size` (H, W).  A contradiction that is kept becomes a note."""
+    """The mask of `sample`, whose image has `size` (H, W).
+
+    With `keep_contradictions` a contradicting tag is a note instead of an error.
+    """
     if sample.mask is None:
         fix = "draw one, or use the image for its tag alone"
         raise failure("no-mask", sample.image, "has no mask, but masks are needed here", fix)
@@ -33,7 +36,7 @@ def read_checked_mask(
 
 
 def check_masks(samples: Sequence[Sample], classes: Classes, *, keep_contradictions: bool = False) -> Counter[str]:
-    """Read every mask of `samples` once, before anything is trained; returns what was converted, and how often."""
+    """Read every mask of `samples` once, before training; returns conversion -> number of files."""
 
     def notes_of(sample: Sample) -> tuple[str, ...]:
         if sample.mask is None:

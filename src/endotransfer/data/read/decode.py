@@ -1,4 +1,4 @@
-"""Opening one image file safely: limits from the header first, pixels afterwards, upright at the end."""
+"""Open one image file safely: check the header against the limits, decode, rotate upright."""
 
 import warnings
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class Decoded:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says about itself: size after rotation, format by content."""
+    """Size after rotation, and the format by content."""
 
     height: int
     width: int

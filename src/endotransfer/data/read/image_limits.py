@@ -1,6 +1,6 @@
-"""Limits on what comes from outside, checked from a file's header before anything is decoded.
+"""Limits on input files, checked from a file's header before anything is decoded.
 
-The command line and the service obey the same ones.
+The command line and the viewer share them.
 """
 
 FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")  # decided by content, never by the file's name

@@ -1,4 +1,4 @@
-"""Label files of published sets: the set's own numbers, looked up in its table of classes."""
+"""Read label files of published sets, whose numbers are looked up in a table of classes."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Images as the model sees them: upright RGB, eight bits, whatever the file holds."""
+"""Read any image file as upright 8-bit RGB."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ _DEPTHS = (8, 10, 12, 14, 16)  # bits that cameras deliver inside a 16-bit file
 
 @dataclass(frozen=True)
 class ImageReading:
-    """An image and one plain sentence for everything that was changed on the way."""
+    """An image, and one sentence for each conversion."""
 
     pixels: NDArray[np.uint8]  # [H, W, 3]
     format: str
@@ -34,7 +34,7 @@ def image_size(path: Path) -> tuple[int, int]:
 
 
 def read_image_and_notes(path: Path) -> ImageReading:
-    """Like `read_image`, and says what was converted."""
+    """Like `read_image`, with the conversions made."""
     decoded = decode(path)
     notes = ["the EXIF rotation was applied"] if decoded.rotated else []
     pixels, note = _to_rgb(decoded.image, path)

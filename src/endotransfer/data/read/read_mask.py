@@ -1,4 +1,4 @@
-"""Masks as people have them, turned into class indices.  Every change of values is stated in the notes."""
+"""Read any mask file as class indices.  Every change of values is stated in the notes."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ _SOFT_SHARE = 0.15  # more in-between grey than this is a soft map, not the edge
 
 @dataclass(frozen=True)
 class MaskReading:
-    """A mask of class indices, and one plain sentence for each conversion."""
+    """A mask of class indices, and one sentence for each conversion."""
 
     mask: NDArray[np.uint8]  # [H, W]: class index, or IGNORE
     notes: tuple[str, ...]
@@ -35,7 +35,7 @@ def read_mask(path: Path, classes: Classes) -> MaskReading:
 
 
 def convert_mask(decoded: Decoded, classes: Classes, path: Path) -> MaskReading:
-    """What `read_mask` does once the file is decoded; `path` is for messages only."""
+    """`read_mask` for a decoded file; `path` is for messages only."""
     check_mask_format(decoded.format, classes, path)
     values, notes = single_channel(decoded, classes.binary, path)
     if decoded.rotated:
