@@ -244,9 +244,11 @@ def sweep(
     """
     from endotransfer.compare.runner import run_benchmark
     from endotransfer.compare.sweep import as_csv, matrix_of, read_grid, read_sweep
+    from endotransfer.config import current_key
 
     folder = as_path(out, "out")
     values = {key: list(row) for key, row in grid.items()} if isinstance(grid, Mapping) else read_grid(grid)
+    values = {current_key(key): row for key, row in values.items()}
 
     def write_csv(results: "Figures") -> None:
         write_atomically(folder / "sweep.csv", as_csv(values, results["summary"]), CheckpointError)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from endotransfer import __version__
+from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.metrics import FIGURES
 from endotransfer.results import Results
 
@@ -14,7 +15,7 @@ def model_card(info: dict[str, Any], results: Results, data: Mapping[str, int]) 
     counts = "\n".join(f"| {role} | {count} |" for role, count in data.items())
     return f"""# {method["name"]} ({method.get("preset", "default")})
 
-**Research use only, not a medical device.** Not for diagnosis, screening, or any decision about a patient.
+**{DISCLAIMER}** Not for diagnosis, screening, or any decision about a patient.
 
 ## Intended use
 Marks pixels as {", ".join(info["classes"])} in endoscopy images like those of its target domain, for research.

@@ -7,6 +7,7 @@ from html import escape
 from importlib.resources import files
 
 from endotransfer import __version__
+from endotransfer.disclaimer import DISCLAIMER
 
 
 class Html(str):
@@ -83,7 +84,7 @@ def whole_page(title: str, head: Html, sections: list[Section]) -> str:
         tag("header", tag("h1", title), head),
         tag("nav", tag("ul", *entries), aria_label="Sections"),
         tag("main", *body),
-        tag("footer", f"Made by endotransfer {__version__}. Research use only, not a medical device."),
+        tag("footer", f"Made by endotransfer {__version__}. {DISCLAIMER}"),
         Html(f"<script>{script}</script>\n</body>\n</html>\n"),
     )
 

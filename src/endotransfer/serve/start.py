@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from rich.console import Console
 
+from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.errors import ConfigError
 
 SHORTEST_TOKEN = 16
@@ -32,7 +33,7 @@ def serve(
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a broken form is its sender's business
     address = f"http://{_shown(host)}:{port}/" + (f"?token={quote(token)}" if token else "")
     console = console or Console()
-    console.print(f"viewer: {address}\nCtrl-C ends it.  Research use only, not a medical device.", markup=False,
+    console.print(f"viewer: {address}\nCtrl-C ends it.  {DISCLAIMER}", markup=False,
                   soft_wrap=True, highlight=False)  # fmt: skip
     if browser:
         timer = threading.Timer(1.0, webbrowser.open, [address])
