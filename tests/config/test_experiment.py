@@ -106,15 +106,15 @@ def test_text_that_breaks_the_reader_is_not_valid(tmp_path: Path, text: str) -> 
 
 @pytest.mark.parametrize("preset", [["paper"], {"paper": 1}, "fast", 3, 0, False])
 def test_a_preset_that_does_not_exist_is_answered_with_those_that_do(preset: Any) -> None:
-    with pytest.raises(ConfigError, match=r"has no preset .*; it has robust, paper"):
-        method_config({"name": "semantic_transfer", "preset": preset})
+    with pytest.raises(ConfigError, match=r"has no preset .*; it has multi, single, tags"):
+        method_config({"name": "lta", "preset": preset})
 
 
 def test_without_a_preset_the_first_is_taken() -> None:
-    cls, preset, config = method_config({"name": "semantic_transfer", "preset": None})
+    cls, preset, config = method_config({"name": "lta", "preset": None})
     first = next(iter(cls.presets))
     assert preset == first
-    assert config == method_config({"name": "semantic_transfer", "preset": first})[2]
+    assert config == method_config({"name": "lta", "preset": first})[2]
 
 
 class Moving(Method):
