@@ -10,12 +10,12 @@ from endotransfer.engine.model_folder import save_model
 from endotransfer.methods import TaskInfo, method_config
 from endotransfer.results import Results
 
-WORLDS = {"tagged": (("normal", "lesion"), True), "untagged": (("a", "b", "c", "d", "e"), False)}
+TASKS = {"tagged": (("normal", "lesion"), True), "untagged": (("a", "b", "c", "d", "e"), False)}
 
 
-def write_model(folder: Path, world: str = "tagged", shape: tuple[int, int] = (48, 64), norm: str = "group") -> Path:
+def write_model(folder: Path, task: str = "tagged", shape: tuple[int, int] = (48, 64), norm: str = "group") -> Path:
     """Weights are drawn, and those of the classifier enlarged: probabilities are neither all alike nor all sure."""
-    names, tags = WORLDS[world]
+    names, tags = TASKS[task]
     torch.manual_seed(3)
     model = ModelConfig(
         backbone="test_resnet", pretrained=False, norm=norm, multi_grid=None, aspp_rates=(1, 2, 3), aspp_channels=16

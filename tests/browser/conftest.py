@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from endotransfer.data.phantom import write_phantom
-from tests.conftest import MakeExperiment
+from endotransfer.testing.fixtures import MakeExperiment
 from tests.served import Server, serving, train_two
 
 FLAGS = [

@@ -7,7 +7,7 @@ import pytest
 
 from endotransfer.report import tsne
 from endotransfer.report.html_report import write_report
-from tests.conftest import MakeExperiment
+from endotransfer.testing.fixtures import MakeExperiment
 from tests.report_study import HOSTILE, build_study
 
 

@@ -177,12 +177,12 @@ def test_a_stopped_benchmark_goes_on_from_the_running_cell(
 
 
 def test_a_run_begun_from_other_folders_is_begun_anew(
-    training: FakeTraining, make_suite: MakeSuite, run: Any, out: Path, worlds: dict[str, Path], tmp_path: Path
+    training: FakeTraining, make_suite: MakeSuite, run: Any, out: Path, tasks: dict[str, Path], tmp_path: Path
 ) -> None:
     training.stops = 0
     run(make_suite(SYSTEMS))
     training.stops = None
-    moved = shutil.copytree(worlds["tagged"], tmp_path / "moved")
+    moved = shutil.copytree(tasks["tagged"], tmp_path / "moved")
     overrides = [f"data.source={moved}/gastroscopy", f"data.target={moved}/capsule"]
     run(make_suite(SYSTEMS, overrides))
     assert training.calls[1] == ("source_only-seed0", 0, False)

@@ -1,4 +1,4 @@
-"""What the behaviour tests share: one batch of a tiny world, a fresh method, and the engine's phases in miniature."""
+"""What the behaviour tests share: one batch of a tiny task, a fresh method, and the engine's phases in miniature."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ from endotransfer.methods.base import METHODS, Memo, Method
 from endotransfer.methods.task import TaskInfo
 
 
-def one_batch(make_experiment: Any, name: str, world: str = "tagged") -> Batch:
+def one_batch(make_experiment: Any, name: str, task: str = "tagged") -> Batch:
     """The first batch that method `name` would train on."""
-    experiment = make_experiment(world, name)
+    experiment = make_experiment(task, name)
     needs = METHODS.get(name).needs
     experiment_data = load_data(experiment.data, needs)
     training_data = load_training_data(experiment, experiment_data, needs, lambda *_: None, console=Console(quiet=True))
@@ -25,12 +25,12 @@ def one_batch(make_experiment: Any, name: str, world: str = "tagged") -> Batch:
     return to_device(only, torch.device("cpu"), torch.float32)
 
 
-def build(make_experiment: Any, name: str, world: str = "tagged", **settings: Any) -> Method:
+def build(make_experiment: Any, name: str, task: str = "tagged", **settings: Any) -> Method:
     """A fresh method without dropout: the same weights for the same settings."""
     torch.manual_seed(0)
     cls = METHODS.get(name)
-    model = make_experiment(world, name).model.model_copy(update={"dropout": 0.0})
-    return cls(TaskInfo(2 if world == "tagged" else 5, world == "tagged", model, epochs=1), cls.Config(**settings))
+    model = make_experiment(task, name).model.model_copy(update={"dropout": 0.0})
+    return cls(TaskInfo(2 if task == "tagged" else 5, task == "tagged", model, epochs=1), cls.Config(**settings))
 
 
 def own_parameters(method: Method, phase: str) -> list[nn.Parameter]:

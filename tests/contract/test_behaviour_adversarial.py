@@ -21,7 +21,7 @@ Build = Callable[..., Lta]
 
 @pytest.fixture(scope="module")
 def batch(make_experiment: Any) -> Batch:
-    """One batch of the tagged world, which every step here is trained on."""
+    """One batch of the tagged task, which every step here is trained on."""
     return one_batch(make_experiment, "lta")
 
 

@@ -19,7 +19,7 @@ DYE = torch.tensor([0.0, 0.2, 1.0])[:, None, None]
 
 @pytest.fixture(scope="module")
 def batch(make_experiment: Any) -> Batch:
-    """One batch of the tagged world, its masks taken away."""
+    """One batch of the tagged task, its masks taken away."""
     batch = one_batch(make_experiment, "cdws")
     batch.source.masks = batch.source.masks[:0]
     return batch

@@ -27,9 +27,9 @@ def batch(make_experiment: Any) -> Batch:
 
 @pytest.fixture
 def build(make_experiment: Any) -> Build:
-    def make(world: str = "tagged", **settings: Any) -> Cgan:
+    def make(task: str = "tagged", **settings: Any) -> Cgan:
         small = {"width": 16, "blocks": 2, "critic_lr": 1e-3, "generator_lr": 1e-3}
-        method = build_method(make_experiment, "cgan", world, **(small | settings))
+        method = build_method(make_experiment, "cgan", task, **(small | settings))
         assert isinstance(method, Cgan)
         return method
 
@@ -123,16 +123,16 @@ def test_the_task_is_learnt_from_adapted_features_by_segmenter_and_generator(bui
     assert costs[0] > costs[1] > costs[2]
 
 
-@pytest.mark.parametrize("world", ["tagged", "untagged"])
-def test_terms_and_weights_are_the_recipes(build: Build, make_experiment: Any, world: str) -> None:
-    batch, method = one_batch(make_experiment, "cgan", world), build(world, weight=0.01)
+@pytest.mark.parametrize("task", ["tagged", "untagged"])
+def test_terms_and_weights_are_the_recipes(build: Build, make_experiment: Any, task: str) -> None:
+    batch, method = one_batch(make_experiment, "cgan", task), build(task, weight=0.01)
     torch.nn.init.zeros_(method.critic.layers[-1].weight)
     torch.nn.init.zeros_(method.critic.layers[-1].bias)
     memo: Memo = {}
     terms = {phase: method.losses(phase, batch, memo) for phase in method.phases}
-    tasks = ["segmentation", "classification"] if world == "tagged" else ["segmentation"]
+    tasks = ["segmentation", "classification"] if task == "tagged" else ["segmentation"]
     expected = {f"{task}_{part}" for task in tasks for part in ("source", "adapted")}
-    assert set(terms["net"]) == expected | ({"classification_target"} if world == "tagged" else set())
+    assert set(terms["net"]) == expected | ({"classification_target"} if task == "tagged" else set())
     assert set(terms["generator"]) == {"adversarial"} | {f"generator_{task}_adapted" for task in tasks}
     log2 = torch.tensor(2.0).log().item()
     assert terms["generator"]["adversarial"].item() == pytest.approx(0.01 * log2)

@@ -167,8 +167,8 @@ def test_a_switched_off_part_does_not_exist(build: Any) -> None:
 def test_dropout_of_the_critic_follows_the_experiments(make_experiment: Any) -> None:
     model = make_experiment("tagged", "cycada").model
     for dropout, expected in ((0.1, 0.5), (0.0, 0.0)):
-        world = TaskInfo(2, True, model.model_copy(update={"dropout": dropout}), 3)
-        method = CyCADA(world, METHODS.get("cycada").Config(width=8, blocks=1))
+        task = TaskInfo(2, True, model.model_copy(update={"dropout": dropout}), 3)
+        method = CyCADA(task, METHODS.get("cycada").Config(width=8, blocks=1))
         assert method.score_critic.layers[1].p == expected
 
 

@@ -26,8 +26,8 @@ def batch(make_experiment: Any) -> Batch:
 
 @pytest.fixture(scope="module")
 def build(make_experiment: Any) -> Build:
-    def make(world: str = "tagged", **settings: Any) -> Lsd:
-        method = build_method(make_experiment, "lsd", world, **({"lr": 5e-3} | settings))
+    def make(task: str = "tagged", **settings: Any) -> Lsd:
+        method = build_method(make_experiment, "lsd", task, **({"lr": 5e-3} | settings))
         assert isinstance(method, Lsd)
         return method
 
@@ -118,18 +118,18 @@ def test_a_critic_that_goes_on_learning_falls_to_about_chance(
     assert found[NOTHING] > 0.9
 
 
-@pytest.mark.parametrize("world", ["tagged", "untagged"])
-def test_terms_and_weights_are_the_recipes(build: Build, make_experiment: Any, world: str) -> None:
+@pytest.mark.parametrize("task", ["tagged", "untagged"])
+def test_terms_and_weights_are_the_recipes(build: Build, make_experiment: Any, task: str) -> None:
     """A critic that says nothing takes every case for one of four, and every pixel for one of K."""
-    batch, method = one_batch(make_experiment, "lsd", world), build(world)
+    batch, method = one_batch(make_experiment, "lsd", task), build(task)
     for head in (method.critic.provenance, method.critic.classes):
         torch.nn.init.zeros_(head.weight)
         torch.nn.init.zeros_(head.bias)
     memo: Memo = {}
     terms = {phase: method.losses(phase, batch, memo) for phase in method.phases}
     values = {phase: {name: value.item() for name, value in group.items()} for phase, group in terms.items()}
-    log4, log_k = torch.tensor([4.0, 2.0 if world == "tagged" else 5.0]).log().tolist()
-    tags = {"classification_source", "classification_target"} if world == "tagged" else set()
+    log4, log_k = torch.tensor([4.0, 2.0 if task == "tagged" else 5.0]).log().tolist()
+    tags = {"classification_source", "classification_target"} if task == "tagged" else set()
     assert set(values["net"]) == {"segmentation_source", "adversarial", "decoded_classes"} | tags
     assert values["net"]["adversarial"] == pytest.approx(0.1 * 2 * log4)
     assert values["net"]["decoded_classes"] == pytest.approx(0.1 * log_k)

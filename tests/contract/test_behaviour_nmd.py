@@ -26,8 +26,8 @@ def batch(make_experiment: Any) -> Batch:
 
 @pytest.fixture
 def build(make_experiment: Any) -> Any:
-    def make(progress: Progress = LATE, world: str = "tagged", **settings: Any) -> Nmd:
-        method = build_method(make_experiment, "nmd", world, **settings)
+    def make(progress: Progress = LATE, task: str = "tagged", **settings: Any) -> Nmd:
+        method = build_method(make_experiment, "nmd", task, **settings)
         assert isinstance(method, Nmd)
         method.progress = progress
         return method
@@ -124,7 +124,7 @@ def test_source_images_without_masks_are_left_out_of_the_class_term_alone(build:
 
 
 def test_there_is_a_critic_a_class_and_a_switched_off_part_does_not_exist(build: Any) -> None:
-    assert len(build().critics["classes"]) == 2 and len(build(world="untagged").critics["classes"]) == 5
+    assert len(build().critics["classes"]) == 2 and len(build(task="untagged").critics["classes"]) == 5
     assert set(build(class_weight=0).critics) == {"all"} and set(build(weight=0).critics) == {"classes"}
     nothing = build(weight=0, class_weight=0)
     assert not hasattr(nothing, "critics") and nothing.stages()[0].phases == ("net",)

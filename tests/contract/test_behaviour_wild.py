@@ -30,8 +30,8 @@ def batch(make_experiment: Any) -> Batch:
 
 @pytest.fixture
 def build(make_experiment: Any, batch: Batch) -> Any:
-    def make(world: str = "tagged", **settings: Any) -> Wild:
-        method = build_method(make_experiment, "wild", world, **settings)
+    def make(task: str = "tagged", **settings: Any) -> Wild:
+        method = build_method(make_experiment, "wild", task, **settings)
         assert isinstance(method, Wild)
         method.progress = Progress(step=9, steps=10)  # the ramp is up
         return method

@@ -12,11 +12,11 @@ from endotransfer.engine.checkpoint import load_latest
 
 
 @pytest.mark.parametrize(("name", "preset"), [("semantic_transfer", "robust"), ("cbst", "default"), ("adabn", None)])
-@pytest.mark.parametrize("world", ["tagged", "untagged"])
+@pytest.mark.parametrize("task", ["tagged", pytest.param("untagged", marks=pytest.mark.extended)])
 def test_same_weights_wherever_batches_are_made(
-    make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: str, name: str, preset: str | None
+    make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str, name: str, preset: str | None
 ) -> None:
-    experiment = make_experiment(world, name, preset)  # flips are its only change: then every pixel is the same
+    experiment = make_experiment(task, name, preset)  # flips are its only change: then every pixel is the same
     engine.train(experiment, tmp_path / "loader")
     monkeypatch.setattr(training_data, "fits_on_gpu", lambda *_: True)
     engine.train(experiment, tmp_path / "device")

@@ -1,4 +1,4 @@
-"""The labelled source of a tiny world as one batch, for tests that look at where a map is right."""
+"""The labelled source of a tiny task as one batch, for tests that look at where a map is right."""
 
 from typing import Any
 

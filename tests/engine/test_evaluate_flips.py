@@ -26,9 +26,9 @@ from endotransfer.metrics import confusion
 
 
 def test_the_masks_that_are_measured_are_those_of_predict(
-    make_experiment: Any, worlds: dict[str, Path], tmp_path: Path
+    make_experiment: Any, tasks: dict[str, Path], tmp_path: Path
 ) -> None:
-    run, folder = tmp_path / "run", worlds["tagged"] / "capsule"
+    run, folder = tmp_path / "run", tasks["tagged"] / "capsule"
     train(make_experiment("tagged", "source_only", epochs=1, steps_per_epoch=2), run)
     found = {}
     for name, options in (("plain", []), ("flips", ["--flips"])):

@@ -70,7 +70,7 @@ def test_it_is_there_only_when_asked_for_and_not_without_lesions(samples: list[S
 
 
 def test_an_experiment_and_evaluate_give_the_same_section(
-    make_experiment: Any, worlds: dict[str, Path], tmp_path: Path
+    make_experiment: Any, tasks: dict[str, Path], tmp_path: Path
 ) -> None:
     experiment = make_experiment("tagged", "source_only", epochs=1, steps_per_epoch=1)
     evaluation = experiment.evaluation.model_copy(update={"pranet": True})
@@ -78,7 +78,7 @@ def test_an_experiment_and_evaluate_give_the_same_section(
     assert results is not None and results["pranet"]["images"] > 0
     assert json.loads((tmp_path / "run" / "results.json").read_text())["pranet"] == results["pranet"]
     out = tmp_path / "again.json"
-    arguments = ["evaluate", str(tmp_path / "run"), "--data", str(worlds["tagged"] / "capsule"), "--out", str(out)]
+    arguments = ["evaluate", str(tmp_path / "run"), "--data", str(tasks["tagged"] / "capsule"), "--out", str(out)]
     told = CliRunner().invoke(app, [*arguments, "--pranet"])
     assert told.exit_code == 0 and "PraNet protocol" in told.output
     assert json.loads(out.read_text())["pranet"] == pytest.approx(results["pranet"])

@@ -197,15 +197,15 @@ def test_a_run_folder_is_reported_too_and_a_page_is_not_replaced_unasked(folder:
 
 
 def test_moved_images_are_found_with_data_and_named_as_missing_without(
-    folder: Path, tmp_path: Path, worlds: dict[str, Path]
+    folder: Path, tmp_path: Path, tasks: dict[str, Path]
 ) -> None:
     run = copy_run(folder, "row1-seed0", tmp_path / "run")
-    config = (run / "config.yaml").read_text().replace(str(worlds["tagged"]), "/nowhere")
+    config = (run / "config.yaml").read_text().replace(str(tasks["tagged"]), "/nowhere")
     (run / "config.yaml").write_text(config)
     page = write_report(run).read_text()
     assert page.count('class="missing"') == 3  # predictions, maps without their images, features
     assert "/nowhere" in page
-    assert 'class="missing"' not in write_report(run, data=[worlds["tagged"]]).read_text()
+    assert 'class="missing"' not in write_report(run, data=[tasks["tagged"]]).read_text()
 
 
 def test_a_sweep_is_its_heat_map_and_its_table(tmp_path: Path) -> None:
@@ -248,11 +248,11 @@ def test_the_command_prints_where_the_page_is(tmp_path: Path) -> None:
 
 
 def test_without_photographs_no_figure_depends_on_what_an_image_shows(
-    folder: Path, worlds: dict[str, Path], tmp_path: Path
+    folder: Path, tasks: dict[str, Path], tmp_path: Path
 ) -> None:
     """The same labels with every image painted over: only a figure with photographs can tell."""
-    painted = tmp_path / worlds["tagged"].name
-    shutil.copytree(worlds["tagged"], painted)
+    painted = tmp_path / tasks["tagged"].name
+    shutil.copytree(tasks["tagged"], painted)
     for path in painted.rglob("images/*"):
         Image.new("RGB", Image.open(path).size, "teal").save(path)
 
@@ -261,8 +261,8 @@ def test_without_photographs_no_figure_depends_on_what_an_image_shows(
         (png,) = tmp_path.glob("propagation-*.png")
         return png.read_bytes()
 
-    assert sheet(worlds["tagged"], photographs=True) != sheet(painted, photographs=True)
-    assert sheet(worlds["tagged"], photographs=False) == sheet(painted, photographs=False)
+    assert sheet(tasks["tagged"], photographs=True) != sheet(painted, photographs=True)
+    assert sheet(tasks["tagged"], photographs=False) == sheet(painted, photographs=False)
 
 
 def test_predictions_without_photographs_are_few_flat_colours(folder: Path, tmp_path: Path) -> None:

@@ -34,9 +34,9 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.fixture
-def world(worlds: dict[str, Path], tmp_path: Path) -> Path:
+def world(tasks: dict[str, Path], tmp_path: Path) -> Path:
     """A copy of the tagged world that a test may damage."""
-    return Path(shutil.copytree(worlds["tagged"], tmp_path / "tagged"))
+    return Path(shutil.copytree(tasks["tagged"], tmp_path / "tagged"))
 
 
 @pytest.fixture

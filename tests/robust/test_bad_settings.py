@@ -129,10 +129,10 @@ def test_model_of_another_version(run: Path, version: int, words: str) -> None:
 
 
 def test_evaluation_knows_the_seed_of_the_model(
-    command: Any, finished: Path, worlds: dict[str, Path], tmp_path: Path
+    command: Any, finished: Path, tasks: dict[str, Path], tmp_path: Path
 ) -> None:
     out = tmp_path / "figures.json"
-    assert command("evaluate", finished, "--data", worlds["tagged"] / "capsule", "--out", out)[0] == 0
+    assert command("evaluate", finished, "--data", tasks["tagged"] / "capsule", "--out", out)[0] == 0
     assert json.loads(out.read_text())["seed"] == SEED
 
 

@@ -104,8 +104,8 @@ def test_a_finished_run_is_not_measured_again(make_experiment: Any, tmp_path: Pa
     assert again["miou"] == first["miou"]
 
 
-def test_a_run_does_not_go_on_with_other_images(make_experiment: Any, worlds: dict[str, Path], tmp_path: Path) -> None:
-    data = Path(shutil.copytree(worlds["tagged"], tmp_path / "tagged"))
+def test_a_run_does_not_go_on_with_other_images(make_experiment: Any, tasks: dict[str, Path], tmp_path: Path) -> None:
+    data = Path(shutil.copytree(tasks["tagged"], tmp_path / "tagged"))
     experiment = make_experiment("tagged", "source_only", data=data, epochs=1, steps_per_epoch=2)
     engine.train(experiment, tmp_path / "run")
     (tmp_path / "run" / "results.json").unlink()
@@ -119,9 +119,9 @@ def test_a_run_does_not_go_on_with_other_images(make_experiment: Any, worlds: di
 
 
 def test_force_keeps_the_old_run_until_the_new_one_can_begin(
-    make_experiment: Any, worlds: dict[str, Path], tmp_path: Path
+    make_experiment: Any, tasks: dict[str, Path], tmp_path: Path
 ) -> None:
-    data = Path(shutil.copytree(worlds["tagged"], tmp_path / "tagged"))
+    data = Path(shutil.copytree(tasks["tagged"], tmp_path / "tagged"))
     experiment = make_experiment("tagged", "source_only", data=data, epochs=1, steps_per_epoch=2)
     engine.train(experiment, tmp_path / "run")
     image = sorted((data / "gastroscopy" / "images").iterdir())[0]

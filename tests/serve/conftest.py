@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from endotransfer.predict.predictor import Predictor, load
 from endotransfer.serve import predictions
 from endotransfer.serve.app import create_app
-from tests.conftest import MakeExperiment
+from endotransfer.testing.fixtures import MakeExperiment
 from tests.served import train_two
 
 OWN = {"X-Endotransfer": "page"}
@@ -27,8 +27,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory, make_experiment: MakeExperime
 
 
 @pytest.fixture
-def folder(worlds: dict[str, Path], tmp_path: Path) -> Path:
-    return Path(shutil.copytree(worlds["tagged"] / "capsule", tmp_path / "capsule"))
+def folder(tasks: dict[str, Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tasks["tagged"] / "capsule", tmp_path / "capsule"))
 
 
 MakeClient = Callable[..., TestClient]
