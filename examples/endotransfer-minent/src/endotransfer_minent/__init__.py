@@ -1,0 +1,1 @@
+"""Entropy minimisation for endotransfer."""
