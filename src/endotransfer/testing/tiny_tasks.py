@@ -16,7 +16,7 @@ TASKS = {"tagged": "lesion", "untagged": "five_class"}  # name -> the phantom's 
 CLASSES = {"tagged": 2, "untagged": 5}
 SIZE = 32
 BACKBONE = "test_resnet"
-QUICK = {"evidence_steps": 20}  # settings that shorten a method's own preparation, where it has them
+QUICK = {"local_steps": 20}  # settings that shorten a method's own preparation, where it has them
 
 
 def write_tasks(root: Path) -> dict[str, Path]:

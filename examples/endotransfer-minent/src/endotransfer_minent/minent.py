@@ -2,14 +2,14 @@
 
 from typing import ClassVar
 
-from endotransfer.batch import Batch
-from endotransfer.config import RawConfig, Strict
-from endotransfer.losses.entropy import mean_entropy
-from endotransfer.methods.base import Memo, Method
-from endotransfer.methods.terms import source_terms, target_tag_term
 from pydantic import Field
 from torch import Tensor, nn
 
+from endotransfer.batch import Batch
+from endotransfer.config import RawConfig, Strict
+from endotransfer.losses.entropy import mean_entropy
+from endotransfer.losses.supervised_terms import source_terms, target_tag_term
+from endotransfer.methods.base import Memo, Method
 from endotransfer_minent.small_segmenter import SmallSegmenterSpec
 
 

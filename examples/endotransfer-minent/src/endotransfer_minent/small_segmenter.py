@@ -1,9 +1,10 @@
 """A small fully convolutional segmenter without a pretrained backbone."""
 
-from endotransfer.batch import SegOutput
-from endotransfer.models.network_spec import NetworkSpec
 from pydantic import Field
 from torch import Tensor, nn
+
+from endotransfer.batch import SegOutput
+from endotransfer.models.network_spec import NetworkSpec
 
 
 class SmallSegmenterSpec(NetworkSpec):
