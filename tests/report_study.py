@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from endotransfer.compare.benchmark_results import BenchmarkCell
 from endotransfer.config import Experiment
 from endotransfer.engine.run import train
 
@@ -28,13 +29,14 @@ def build_study(folder: Path, make_experiment: Callable[..., Experiment]) -> dic
     return results
 
 
-def sweep_cells() -> list[dict[str, Any]]:
+def sweep_cells() -> list[BenchmarkCell]:
     """Two settings, two values each, two seeds; the best is at mu = 10, eta = 0.3; one cell failed."""
     values = {(1.0, 0.1): (50, 52), (1.0, 0.3): (54, 56), (10.0, 0.1): (None, None), (10.0, 0.3): (70, 71)}
     head = {"method": "semantic_transfer", "preset": "paper", "classes": ["normal", "lesion"]}
-    return [
+    raw = [
         {**head, "label": f"mu={mu}, eta={eta}", "seed": seed, "grid": {"method.mu": mu, "method.eta": eta},
          "miou": miou, "iou_normal": miou, "iou_lesion": miou}
         for (mu, eta), scores in values.items()
         for seed, miou in enumerate(scores)
     ]  # fmt: skip
+    return [BenchmarkCell.model_validate(cell) for cell in raw]

@@ -13,9 +13,12 @@ from endotransfer.io import write_atomically
 from endotransfer.paths import AnyPath, as_path, as_paths
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
     from rich.console import Console
 
-    from endotransfer.compare.cells import Cell, Figures
+    from endotransfer.compare.benchmark_results import BenchmarkResults
+    from endotransfer.compare.cells import Cell
+    from endotransfer.compare.paired import Comparison
     from endotransfer.config import Experiment
     from endotransfer.data.folders.split import Counts
     from endotransfer.data.importers import ImportReport
@@ -31,7 +34,7 @@ Precision = Literal["auto", "32", "bf16"]
 class BenchmarkRun(NamedTuple):
     """`results`: what results.json holds.  `missing`: the cells without results, failed or not yet trained."""
 
-    results: "Figures"
+    results: "BenchmarkResults"
     missing: "list[Cell]"
 
 
@@ -227,7 +230,7 @@ def benchmark(
 
 def sweep(
     suite: AnyPath,
-    grid: Mapping[str, Sequence[object]] | Sequence[str],
+    grid: "Mapping[str, Sequence[JsonValue]] | Sequence[str]",
     out: AnyPath,
     *,
     settings: Sequence[str] = (),
@@ -243,25 +246,24 @@ def sweep(
     `system`: vary the system of this label, not the file's `method`.
     """
     from endotransfer.compare.runner import run_benchmark
-    from endotransfer.compare.sweep import as_csv, matrix_of, read_grid, read_sweep
+    from endotransfer.compare.sweep import as_csv, read_grid, read_sweep
     from endotransfer.config import current_key
 
     folder = as_path(out, "out")
     values = {key: list(row) for key, row in grid.items()} if isinstance(grid, Mapping) else read_grid(grid)
     values = {current_key(key): row for key, row in values.items()}
 
-    def write_csv(results: "Figures") -> None:
-        write_atomically(folder / "sweep.csv", as_csv(values, results["summary"]), CheckpointError)
+    def write_csv(results: "BenchmarkResults") -> None:
+        write_atomically(folder / "sweep.csv", as_csv(values, results.summary), CheckpointError)
 
     results, missing = run_benchmark(
         read_sweep(as_path(suite, "the suite"), values, list(settings), system), folder, seeds=seeds, jobs=jobs,
-        force=force, command=command, console=console, written=write_csv,
-        extra={"matrix": lambda cells: matrix_of(values, cells)},
+        force=force, command=command, console=console, written=write_csv, grid=values,
     )  # fmt: skip
     return BenchmarkRun(results, missing)
 
 
-def compare_runs(first: AnyPath, second: AnyPath, metric: str = "miou", *, resamples: int = 1000) -> "Figures":
+def compare_runs(first: AnyPath, second: AnyPath, metric: str = "miou", *, resamples: int = 1000) -> "Comparison":
     """`metric` of two runs on the same test images, and first minus second with its 95 % interval (paired)."""
     from endotransfer.compare.paired import compare_runs as compare
 

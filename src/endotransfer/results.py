@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from endotransfer.errors import CheckpointError, EndotransferError
-from endotransfer.io import write_atomically
+from endotransfer.io import read_json_object, write_atomically
 from endotransfer.metrics.figure import Scalar
-from endotransfer.metrics.summary import Summary, flat, is_figure, nested
+from endotransfer.metrics.summary import Summary, is_figure
+
+AGAIN = "measure the run again with `train --resume`"
 
 
 class Cost(BaseModel):
@@ -54,17 +56,15 @@ class Results(Summary):
     remarks: list[str] = Field(default_factory=list)  # sentences on what training found
     flips: bool = False  # measured as the mean over four mirror images
 
-    @model_validator(mode="before")
     @classmethod
-    def _collect(cls, raw: object) -> object:
+    def collect(cls, raw: Mapping[str, object]) -> dict[str, object]:
         """Of the keys that are no field here, those behind `cost` are findings, as is whatever can be no figure."""
-        if not isinstance(raw, Mapping) or "figures" in raw:
-            return raw
-        behind_cost = list(raw)[list(raw).index("cost") :] if "cost" in raw else []
-        unknown = [key for key in raw if key not in cls.model_fields]
-        found = {key: raw[key] for key in unknown if key in behind_cost or not is_figure(raw[key])}
-        rest = {key: value for key, value in raw.items() if key not in found}
-        return {**dict(_as_mapping(nested(rest, cls, "figures"))), "findings": found}
+        keys = list(raw)
+        behind_cost = keys[keys.index("cost") :] if "cost" in keys else []
+        unknown = [key for key in keys if key not in cls.model_fields]
+        findings = {key: raw[key] for key in unknown if key in behind_cost or not is_figure(raw[key])}
+        rest = {key: value for key, value in raw.items() if key not in findings}
+        return {**super().collect(rest), "findings": findings}
 
     @property
     def system(self) -> str:
@@ -73,7 +73,7 @@ class Results(Summary):
         return named + (" with flips" if self.flips else "")
 
     def to_dict(self) -> dict[str, object]:
-        return flat(self, "figures", "findings", order=self.ORDER)
+        return self.in_order(self.ORDER, ("figures", "findings"))
 
     def write(self, path: Path, error: type[EndotransferError] = CheckpointError) -> None:
         write_atomically(path, json.dumps(self.to_dict(), indent=2), error)
@@ -81,14 +81,15 @@ class Results(Summary):
     @classmethod
     def read(cls, path: Path) -> "Results":
         """A results.json; CheckpointError where there is none, or none that can be used."""
+        if not path.exists():
+            raise CheckpointError(f"{path.parent} has no {path.name}; name the folder of a finished run.")
+        content = read_json_object(path, CheckpointError, AGAIN)
         try:
-            return cls.model_validate(json.loads(path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            raise CheckpointError(f"{path.parent} has no {path.name}; name the folder of a finished run.") from None
-        except (OSError, ValueError, RecursionError) as reason:
-            what = _first_fault(reason)
-            fix = "measure the run again with `train --resume`"
-            raise CheckpointError(f"{path} is damaged ({what}); {fix}.") from None
+            return cls.model_validate(content)
+        except ValidationError as reason:
+            fault = reason.errors(include_url=False)[0]
+            where = ".".join(map(str, fault["loc"])) or "its content"
+            raise CheckpointError(f"{path} is damaged: {where}: {fault['msg']}; {AGAIN}.") from None
 
     @classmethod
     def read_if_whole(cls, path: Path) -> "Results | None":
@@ -97,16 +98,3 @@ class Results(Summary):
             return cls.read(path)
         except CheckpointError:
             return None
-
-
-def _as_mapping(value: object) -> Mapping[str, object]:
-    assert isinstance(value, Mapping)
-    return value
-
-
-def _first_fault(reason: Exception) -> str:
-    """One line on what is wrong with a file."""
-    if not isinstance(reason, ValidationError):
-        return "no JSON" if isinstance(reason, ValueError) else str(reason).splitlines()[0]
-    fault = reason.errors(include_url=False)[0]
-    return f"{'.'.join(map(str, fault['loc'])) or 'content'}: {fault['msg']}"

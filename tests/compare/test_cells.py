@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from endotransfer.compare.cells import digest_of, plan_cells, resolved
+from endotransfer.compare.cells import digest_of, plan_cells
+from endotransfer.methods.resolve import resolved
 from tests.compare.conftest import MakeSuite
 
 SYSTEMS = ["source_only", "lta"]
@@ -65,8 +66,8 @@ def test_rows_that_train_the_same_share_one_run(make_suite: MakeSuite) -> None:
     runs = [cell.run for cell in cells if cell.seed == 0]
     assert runs[0] == runs[1] == runs[2] == "semantic_transfer-paper-BL+AL+SRT-seed0"
     assert runs[3] != runs[0]
-    assert cells[1].head["variant"] == "Ours-woPL"
-    assert cells[2].head | {"digest": ""} == {
+    assert cells[1].failed("x").results.variant == "Ours-woPL"
+    assert cells[2].failed("x").to_dict() | {"digest": ""} == {
         "label": "again", "group": "g", "same_as": "semantic_transfer/paper/Ours-woPL", "method": "semantic_transfer",
-        "preset": "paper", "variant": "Ours-woPL", "seed": 0, "digest": "", "run": runs[0],
+        "preset": "paper", "variant": "Ours-woPL", "seed": 0, "digest": "", "run": runs[0], "error": "x",
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +37,17 @@ def test_the_difference_is_paired(runs: list[Path]) -> None:
     found = compare_runs(*runs, metric="iou_lesion", resamples=50)
     good, bad = matrices(runs[0]), matrices(runs[1])
     expected = paired_bootstrap(good, bad, ["a", "a", "b", "b", "c", "c"], lesion_iou, 50)
-    assert [found["difference"], *found["interval"]] == pytest.approx([100 * value for value in expected])
-    assert found["values"] == pytest.approx([100 * lesion_iou(m.sum(0)) for m in (good, bad)])
-    assert (found["groups"], found["images"]) == (3, 6)
+    assert [found.difference, *(found.interval or [])] == pytest.approx([100 * value for value in expected])
+    assert found.values == pytest.approx([100 * lesion_iou(m.sum(0)) for m in (good, bad)])
+    assert (found.groups, found.images) == (3, 6)
     better = np.mean(lesion_iou(good) > lesion_iou(bad))
-    assert found["better"] == pytest.approx(100 * better)
-    assert found["better"] + found["worse"] + found["same"] == pytest.approx(100)
+    assert found.better == pytest.approx(100 * better)
+    assert sum(share or 0 for share in (found.better, found.worse, found.same)) == pytest.approx(100)
 
 
 def test_a_run_is_the_same_as_itself(runs: list[Path]) -> None:
     found = compare_runs(runs[0], runs[0])
-    assert (found["difference"], found["interval"], found["same"]) == (0.0, [0.0, 0.0], 100.0)
+    assert (found.difference, found.interval, found.same) == (0.0, [0.0, 0.0], 100.0)
 
 
 def test_other_images_are_refused(runs: list[Path]) -> None:
@@ -68,6 +69,6 @@ def test_the_table_says_it_in_few_lines(runs: list[Path]) -> None:
     assert len(lines) == 6
     assert "first - second, 95 %" in lines[4]
     assert lines[5].startswith("Of 6 of 6 images the first is on")
-    one_group = compare_runs(*runs, resamples=50) | {"interval": None, "better": None}
+    one_group = replace(compare_runs(*runs, resamples=50), interval=None, better=None)
     print_comparison(one_group, Console(file=text, width=120))
     assert "no interval" in text.getvalue()

@@ -12,16 +12,20 @@ import pytest
 
 from endotransfer.compare import pool
 from endotransfer.compare.run_cell import Outcome, Task
+from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.errors import DataError
+from endotransfer.results import Results
+
+FOUND = Results(method="source_only", figures={"miou": 1.0})
 
 
 @pytest.fixture
 def stopping() -> Iterator[threading.Event]:
     """The flag as a process of the pool holds it."""
-    event, before = threading.Event(), dict(pool._state)
-    pool._state["stopping"] = event
+    event = threading.Event()
+    pool._workers[:] = [pool.WorkerState(event, DecodeCache())]
     yield event
-    pool._state.update(before)
+    pool._workers.clear()
 
 
 @pytest.fixture
@@ -38,8 +42,8 @@ def test_an_outcome_comes_back_from_another_process(task: Task) -> None:
 def test_a_stopped_process_takes_no_further_cell(
     stopping: threading.Event, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "run_cell", lambda task, cache: Outcome(1.0, {"miou": 1.0}))
-    assert pool._train(task).results == {"miou": 1.0}
+    monkeypatch.setattr(pool, "run_cell", lambda task, cache: Outcome(1.0, FOUND))
+    assert pool._train(task).results == FOUND
     stopping.set()
     assert pool._train(task).stopped
 
@@ -50,7 +54,7 @@ def test_a_signal_between_training_steps_leaves_the_cell_for_later(
     pool._leave(signal.SIGTERM, None)  # idle: nothing to leave
     monkeypatch.setattr(pool, "run_cell", lambda task, cache: pool._leave(signal.SIGTERM, None))
     assert pool._train(task).stopped
-    assert not pool._state["busy"]
+    assert not pool._workers[0].busy
 
 
 def test_a_killed_process_is_one_sentence_unless_it_was_asked_to_go() -> None:

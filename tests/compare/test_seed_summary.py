@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from endotransfer.compare.benchmark_results import BenchmarkCell
 from endotransfer.compare.image_counts import (
     ImageCounts,
     check_same_images,
@@ -17,7 +18,7 @@ from endotransfer.compare.image_counts import (
     read_counts,
     statistics,
 )
-from endotransfer.compare.seed_summary import summarise
+from endotransfer.compare.seed_summary import summarise_seeds
 from endotransfer.errors import DataError
 from endotransfer.metrics import paired_bootstrap
 from endotransfer.metrics.rates import miou
@@ -35,9 +36,10 @@ def counts(seed: int, images: int = 6, classes: int = 2, lesions: bool = True, t
     )
 
 
-def cell(label: str, seed: int, value: float, **more: Any) -> dict[str, Any]:
+def cell(label: str, seed: int, value: float, **more: Any) -> BenchmarkCell:
     named = {"miou": value, "iou_normal": value, "iou_lesion": value, "dice_lesion": value, "iou": {"normal": value}}
-    return {"label": label, "method": label, "preset": "default", "variant": None, "seed": seed, **named, **more}
+    raw = {"label": label, "method": label, "preset": "default", "variant": None, "seed": seed, **named, **more}
+    return BenchmarkCell.model_validate(raw)
 
 
 def nothing(cell: Any) -> None:
@@ -67,46 +69,52 @@ def test_several_seeds_are_averaged_under_the_same_draws(seed: int) -> None:
 
 
 def test_mean_and_deviation_over_seeds() -> None:
-    (entry,) = summarise(["lta"], [cell("lta", 0, 10.0), cell("lta", 1, 14.0)], None, nothing, 20)
-    assert entry["mean"]["miou"] == 12.0
-    assert entry["deviation"]["miou"] == pytest.approx(8**0.5)
-    assert entry["seeds"] == [0, 1]
-    assert entry["difference"] is None
-    (single,) = summarise(["lta"], [cell("lta", 0, 10.0, iou_lesion=None)], None, nothing, 20)
-    assert single["deviation"]["miou"] is None and single["mean"]["iou_lesion"] is None
+    (entry,) = summarise_seeds(["lta"], [cell("lta", 0, 10.0), cell("lta", 1, 14.0)], None, nothing, 20)
+    assert entry.mean["miou"] == 12.0
+    assert entry.deviation["miou"] == pytest.approx(8**0.5)
+    assert entry.seeds == [0, 1]
+    assert entry.difference is None
+    (single,) = summarise_seeds(["lta"], [cell("lta", 0, 10.0, iou_lesion=None)], None, nothing, 20)
+    assert single.deviation["miou"] is None and single.mean["iou_lesion"] is None
 
 
 def test_a_difference_has_an_interval_over_images() -> None:
     known = {("base", 0): counts(1), ("lta", 0): counts(2)}
     cells = [cell("base", 0, 10.0), cell("lta", 0, 20.0), cell("lta", 1, 20.0)]
-    base, lta = summarise(["base", "lta"], cells, "base", lambda one: known[one["label"], one["seed"]], 30)
+    base, lta = summarise_seeds(["base", "lta"], cells, "base", lambda one: known[one.key], 30)
     expected = paired_differences([(known["lta", 0], known["base", 0])], {"miou": miou}, 30)["miou"]
-    assert [lta["difference"], *lta["interval"]] == pytest.approx([100 * value for value in expected])
-    assert lta["differences"]["over"] == "images" and lta["differences"]["seeds"] == [0]
-    assert set(lta["differences"]) >= {"miou", "iou_normal", "iou_lesion", "dice_lesion", "iou.normal", "iou.lesion"}
-    assert base["differences"] is None
+    assert [lta.difference, *(lta.interval or ())] == pytest.approx([100 * value for value in expected])
+    assert lta.differences is not None
+    assert lta.differences.over == "images" and lta.differences.seeds == [0]
+    named = {"miou", "iou_normal", "iou_lesion", "dice_lesion", "iou.normal", "iou.lesion"}
+    assert set(lta.differences.figures) >= named
+    assert base.differences is None
 
 
 def test_without_scores_the_interval_is_over_seeds_or_there_is_none() -> None:
     cells = [cell(label, seed, value) for seed in range(3) for label, value in (("base", 10.0), ("lta", 20.0 + seed))]
-    _, lta = summarise(["base", "lta"], cells, "base", nothing, 200)
-    assert lta["differences"]["over"] == "seeds" and "scores" in lta["differences"]["note"]
-    assert lta["difference"] == pytest.approx(11.0)
-    assert 10 <= lta["interval"][0] < 11 < lta["interval"][1] <= 12
-    _, two = summarise(["base", "lta"], cells[:4], "base", nothing, 200)
-    assert two["differences"]["over"] is None and two["interval"] is None and two["difference"] == 10.5
+    _, lta = summarise_seeds(["base", "lta"], cells, "base", nothing, 200)
+    assert lta.differences is not None
+    assert lta.differences.over == "seeds" and "scores" in (lta.differences.note or "")
+    assert lta.difference == pytest.approx(11.0)
+    assert lta.interval is not None and 10 <= lta.interval[0] < 11 < lta.interval[1] <= 12
+    _, two = summarise_seeds(["base", "lta"], cells[:4], "base", nothing, 200)
+    assert two.differences is not None
+    assert two.differences.over is None and two.interval is None and two.difference == 10.5
 
 
 def test_other_images_are_not_paired() -> None:
     known = {"base": counts(1), "lta": counts(2, truth=5)}
     cells = [cell("base", 0, 10.0), cell("lta", 0, 20.0)]
-    _, lta = summarise(["base", "lta"], cells, "base", lambda one: known[one["label"]], 30)
-    assert lta["differences"]["over"] is None and "same masks" in lta["differences"]["note"]
+    _, lta = summarise_seeds(["base", "lta"], cells, "base", lambda one: known[one.label], 30)
+    assert lta.differences is not None
+    assert lta.differences.over is None and "same masks" in (lta.differences.note or "")
 
 
 def test_no_common_seed_no_difference() -> None:
-    _, lta = summarise(["base", "lta"], [cell("base", 0, 1.0), cell("lta", 1, 2.0)], "base", nothing, 30)
-    assert lta["difference"] is None and lta["differences"]["seeds"] == []
+    _, lta = summarise_seeds(["base", "lta"], [cell("base", 0, 1.0), cell("lta", 1, 2.0)], "base", nothing, 30)
+    assert lta.differences is not None
+    assert lta.difference is None and lta.differences.seeds == []
 
 
 def test_street_scenes_have_no_lesion_figures() -> None:
@@ -142,7 +150,7 @@ def test_damaged_counts_are_no_counts(tmp_path: Path, text: str) -> None:
 def test_a_run_without_scores_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has no results\.json; name the folder of a finished run"):
         counts_of_run(tmp_path)
-    (tmp_path / "results.json").write_text(json.dumps({"classes": ["normal", "lesion"]}))
+    (tmp_path / "results.json").write_text(json.dumps({"method": "lta", "classes": ["normal", "lesion"]}))
     (tmp_path / "scores.json").write_text("{")
     with pytest.raises(DataError, match=r"scores\.json is damaged"):
         counts_of_run(tmp_path)

@@ -32,7 +32,7 @@ def test_rows_are_named_by_text_or_mapping(make_suite: MakeSuite) -> None:
     experiment = suite.experiment(suite.rows[3], 7, PHANTOM)
     assert (experiment.training.lr, experiment.model.norm, experiment.seed) == (0.5, "batch", 7)
     assert suite.experiment(suite.rows[0], 0, PHANTOM).model.norm == "group"
-    assert suite.rows[3].head == {"label": "LtA", "group": "paper"}
+    assert (suite.rows[3].label, suite.rows[3].group) == ("LtA", "paper")
 
 
 def test_a_field_of_the_method_may_stand_in_a_row(make_suite: MakeSuite) -> None:

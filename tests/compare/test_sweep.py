@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from endotransfer.compare.sweep import as_csv, matrix_of, print_sweep, read_grid, read_sweep
+from endotransfer.compare.label_summary import LabelSummary
+from endotransfer.compare.sweep import as_csv, print_sweep, read_grid, read_sweep
+from endotransfer.compare.sweep_matrix import Measured, matrix_of
 from endotransfer.errors import ConfigError
+from endotransfer.results import Results
 
 PAPER = {"name": "semantic_transfer", "preset": "paper"}
 GRID = {"mu": [1, 10.0], "eta": [0.3, 0.5]}
@@ -34,7 +37,7 @@ def test_every_point_is_a_row_of_the_file_s_method(path: Path) -> None:
     suite = read_sweep(path, GRID)
     assert [row.label for row in suite.rows] == ["mu=1,eta=0.3", "mu=1,eta=0.5", "mu=10.0,eta=0.3", "mu=10.0,eta=0.5"]
     assert suite.rows[1].method == {**PAPER, "mu": 1, "eta": 0.5}
-    assert suite.rows[1].head["grid"] == {"mu": 1, "eta": 0.5}
+    assert suite.rows[1].grid == {"mu": 1, "eta": 0.5}
     assert suite.reference_label == "mu=10.0,eta=0.3"  # the paper's own point
 
 
@@ -67,21 +70,23 @@ def test_an_experiment_without_systems_can_be_swept(suite_file: Callable[..., Pa
     assert suite.rows[0].method == {"name": "semantic_transfer", "mu": 1}
 
 
-def cell(mu: float, eta: float, miou: float | None) -> dict[str, Any]:
-    return {"grid": {"mu": mu, "eta": eta}, "miou": miou, "iou": {}}
+def cell(mu: float, eta: float, miou: float | None) -> Measured:
+    return {"mu": mu, "eta": eta}, Results(method="semantic_transfer", figures={"miou": miou})
 
 
 def test_the_matrix_has_means_over_seeds_in_the_grid_s_order() -> None:
     cells = [cell(1, 0.3, 10.0), cell(1, 0.3, 20.0), cell(10.0, 0.5, 40.0), cell(10.0, 0.3, None)]
     matrix = matrix_of(GRID, cells)
-    assert matrix["keys"] == ["mu", "eta"]
-    assert matrix["miou"] == [[15.0, None], [None, 40.0]]
-    assert matrix_of({"mu": [1, 2]}, [{"grid": {"mu": 2}, "miou": 3.0}])["miou"] == [None, 3.0]
+    assert matrix.keys == ["mu", "eta"]
+    assert matrix.means["miou"] == [[15.0, None], [None, 40.0]]
+    single = Results(method="semantic_transfer", figures={"miou": 3.0})
+    assert matrix_of({"mu": [1, 2]}, [({"mu": 2}, single)]).means["miou"] == [None, 3.0]
 
 
 def test_the_csv_has_a_line_for_each_finished_point() -> None:
-    summary = [{"grid": {"mu": 1, "eta": 0.3}, "seeds": [0, 1], "mean": {"miou": 15.0}, "deviation": {"miou": 7.07107}}]
-    head, line = as_csv(GRID, summary).splitlines()
+    grid, mean, deviation = {"mu": 1, "eta": 0.3}, {"miou": 15.0}, {"miou": 7.07107}
+    raw = {"label": "mu=1", "grid": grid, "seeds": [0, 1], "mean": mean, "deviation": deviation}
+    head, line = as_csv(GRID, [LabelSummary.model_validate(raw)]).splitlines()
     assert head.startswith("mu,eta,seeds,miou,miou_deviation,iou_normal,")
     assert line == "1,0.3,2,15.0000,7.0711,,,,,,"
 

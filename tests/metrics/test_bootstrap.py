@@ -7,9 +7,10 @@ import pytest
 
 from endotransfer.errors import DataError
 from endotransfer.metrics import (
-    iou_of,
+    iou,
     lesion_dice,
     miou,
+    of_class,
     paired_bootstrap,
     resampled_sums,
 )
@@ -45,7 +46,7 @@ def width(interval):
     return interval[1] - interval[0]
 
 
-@pytest.mark.parametrize("statistic", [miou, iou_of(1), lesion_dice])
+@pytest.mark.parametrize("statistic", [miou, of_class(iou, 1), lesion_dice])
 def test_interval_equals_adding_up_the_drawn_images_one_by_one(statistic):
     matrices, groups = noisy_images(12), list("aabbccddeeff")
     measured = bootstrap_interval(matrices, groups, statistic, resamples=60, seed=3)
@@ -111,12 +112,12 @@ def test_fewer_than_two_groups_give_no_interval(count):
 
 def test_resamples_without_the_class_are_left_out():
     empty, lesion = [[9, 0], [0, 0]], [[5, 1], [1, 2]]
-    low, high = bootstrap_interval([lesion, empty, empty, empty], range(4), iou_of(1))
+    low, high = bootstrap_interval([lesion, empty, empty, empty], range(4), of_class(iou, 1))
     assert low == high == 0.5
 
 
 def test_a_class_that_never_occurs_has_no_interval():
-    assert np.isnan(bootstrap_interval([[[9, 0], [0, 0]]] * 3, range(3), iou_of(1))).all()
+    assert np.isnan(bootstrap_interval([[[9, 0], [0, 0]]] * 3, range(3), of_class(iou, 1))).all()
 
 
 def test_groups_must_match_the_images():

@@ -108,8 +108,8 @@ def test_torchmetrics_agrees(classes):
 def test_dice_and_iou_of_one_class_are_statistics_over_any_leading_shape():
     matrices = np.random.default_rng(0).integers(1, 9, (4, 5, 3, 3))
     assert metrics.miou(matrices).shape == metrics.lesion_dice(matrices).shape == (4, 5)
-    np.testing.assert_array_equal(metrics.iou_of(2)(matrices), metrics.iou(matrices)[..., 2])
-    np.testing.assert_array_equal(metrics.dice_of(1)(matrices), metrics.dice(matrices)[..., 1])
+    np.testing.assert_array_equal(metrics.of_class(metrics.iou, 2)(matrices), metrics.iou(matrices)[..., 2])
+    np.testing.assert_array_equal(metrics.of_class(metrics.dice, 1)(matrices), metrics.dice(matrices)[..., 1])
 
 
 def test_an_absent_class_is_nan_and_left_out_of_the_mean():

@@ -57,6 +57,6 @@ def street() -> dict[str, Any]:
             known = [value for value in iou.values() if value is not None]
             variant = {"method": "semantic_transfer", "preset": "paper", "variant": label} if "+" in label else {}
             cells.append({"label": label, "method": label, "preset": "default", "seed": seed, "group": group,
-                          "classes": classes, "iou": [*iou.values()], "iou_normal": None, "iou_lesion": None,
+                          "classes": classes, "iou": iou, "iou_normal": None, "iou_lesion": None,
                           "miou": sum(known) / len(known), **variant})  # fmt: skip
     return {"suite": {"name": "gta", "table": 4, "reference": "source_only"}, "cells": cells}

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from endotransfer.compare.benchmark_results import BenchmarkCell, BenchmarkResults
 from endotransfer.errors import ConfigError
 from endotransfer.report.benchmark_latex import escape
-from endotransfer.report.benchmark_rows import label_of, read_table
+from endotransfer.report.benchmark_rows import BenchmarkTable
+from endotransfer.report.benchmark_rows import read_table as table_of
 from endotransfer.report.benchmark_table import print_benchmark, write_tables
 from endotransfer.report.benchmark_text import footnotes
 from endotransfer.report.ranking import rank
@@ -19,9 +21,13 @@ from endotransfer.report.ranking import rank
 Results = dict[str, Any]
 
 
+def read_table(results: Results) -> BenchmarkTable:
+    return table_of(BenchmarkResults.model_validate(results))
+
+
 def forms(results: Results, folder: Path) -> tuple[str, list[dict[str, str]], str]:
     """(Markdown, rows of the CSV, LaTeX)."""
-    paths = write_tables(results, folder / "new")
+    paths = write_tables(BenchmarkResults.model_validate(results), folder / "new")
     assert [path.name for path in paths] == ["table.md", "table.csv", "table.tex"]
     markdown, rows, latex = (path.read_text(encoding="utf-8") for path in paths)
     return markdown, list(csv.DictReader(io.StringIO(rows))), latex
@@ -39,7 +45,7 @@ def latex_row(text: str, head: str) -> list[str]:
 
 def printed(results: Results, width: int = 80) -> str:
     text = io.StringIO()
-    print_benchmark(results, Console(file=text, width=width))
+    print_benchmark(BenchmarkResults.model_validate(results), Console(file=text, width=width))
     return text.getvalue()
 
 
@@ -236,10 +242,9 @@ def test_results_without_cells_make_empty_tables(suite: Any, tmp_path: Path) -> 
 
 
 def test_a_cell_without_a_label_is_called_after_its_system() -> None:
-    assert label_of({"method": "lta", "preset": "single"}) == "lta (single)"
-    assert (
-        label_of({"method": "semantic_transfer", "preset": "paper", "variant": "BL"}) == "semantic_transfer (paper) BL"
-    )
+    lta = BenchmarkCell.model_validate({"method": "lta", "preset": "single"})
+    variant = BenchmarkCell.model_validate({"method": "semantic_transfer", "preset": "paper", "variant": "BL"})
+    assert (lta.label, variant.label) == ("lta (single)", "semantic_transfer (paper) BL")
 
 
 def test_dates_span_the_runs(medical: Results) -> None:
@@ -250,7 +255,7 @@ def test_dates_span_the_runs(medical: Results) -> None:
 def test_a_folder_that_cannot_be_written_is_an_error_of_one_sentence(medical: Results, tmp_path: Path) -> None:
     (tmp_path / "table.md").mkdir()
     with pytest.raises(ConfigError, match=r"cannot write .*table\.md"):
-        write_tables(medical, tmp_path)
+        write_tables(BenchmarkResults.model_validate(medical), tmp_path)
 
 
 # -- the terminal ---------------------------------------------------------------------------------------------------

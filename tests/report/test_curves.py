@@ -37,10 +37,10 @@ def test_terms_and_stages_are_read_and_a_cut_line_is_passed_over(tmp_path: Path)
 def test_a_table_without_losses_leaves_a_sentence(tmp_path: Path, text: str) -> None:
     run = write(tmp_path, text)
     assert read_curves(run) is None
-    assert "a: no metrics.csv" in curves_section(Study(tmp_path, [], [run]), tmp_path).body
+    assert "a: no metrics.csv" in curves_section(Study(tmp_path, runs=[run]), tmp_path).body
 
 
 def test_no_run_leaves_a_sentence_and_too_many_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "No run folder" in curves_section(Study(tmp_path), tmp_path).body
     monkeypatch.setattr("endotransfer.report.curves.MOST", 0)
-    assert "1 more systems" in curves_section(Study(tmp_path, [], [Run("a", 0, tmp_path)]), tmp_path).body
+    assert "1 more systems" in curves_section(Study(tmp_path, runs=[Run("a", 0, tmp_path)]), tmp_path).body

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from endotransfer.compare.benchmark_results import BenchmarkResults
 from endotransfer.report.heatmap import heatmap_section, read_grids
 from endotransfer.report.study import Study
 from tests.report_study import sweep_cells
@@ -17,7 +18,7 @@ def test_a_grid_is_the_mean_over_seeds_in_the_order_of_its_values() -> None:
 
 
 def test_the_picture_comes_with_its_numbers(tmp_path: Path) -> None:
-    section = heatmap_section(Study(tmp_path, sweep_cells()), tmp_path)
+    section = heatmap_section(Study(tmp_path, BenchmarkResults(cells=sweep_cells())), tmp_path)
     assert "sensitivity.png" in section.body
     assert (tmp_path / "sensitivity.png").stat().st_size > 1000
     with (tmp_path / "sensitivity.csv").open() as file:
@@ -31,8 +32,9 @@ def test_the_picture_comes_with_its_numbers(tmp_path: Path) -> None:
 
 
 def test_two_sweeps_are_two_figures_and_a_third_setting_is_told(tmp_path: Path) -> None:
-    other = [{**cell, "grid": {"alpha": [1, 2], "gamma": "low"}} for cell in sweep_cells()[:1]]
-    three = [{**cell, "grid": {"a": 1, "b": 2, "c": 3}} for cell in sweep_cells()[:1]]
-    body = heatmap_section(Study(tmp_path, [*sweep_cells(), *other, *three]), tmp_path).body
+    other = sweep_cells()[0].model_copy(update={"grid": {"alpha": [1, 2], "gamma": "low"}})
+    three = sweep_cells()[0].model_copy(update={"grid": {"a": 1, "b": 2, "c": 3}})
+    results = BenchmarkResults(cells=[*sweep_cells(), other, three])
+    body = heatmap_section(Study(tmp_path, results), tmp_path).body
     assert (tmp_path / "sensitivity-2.png").exists()
     assert "a, b, c has 3 settings" in body

@@ -113,7 +113,7 @@ def test_what_a_run_found_stands_under_the_table(folder: Path, page: str) -> Non
 
 
 def test_what_many_runs_found_is_folded(tmp_path: Path) -> None:
-    made = [{**cell, "grid": None, "remarks": ["so it is."]} for cell in sweep_cells()]
+    made = [{**cell.to_dict(), "grid": None, "remarks": ["so it is."]} for cell in sweep_cells()]
     (tmp_path / "results.json").write_text(json.dumps({"cells": made}))
     page = write_report(tmp_path).read_text()
     assert f"What {len(made)} runs found</summary>" in page and page.count("so it is.") == len(made)
@@ -209,21 +209,22 @@ def test_moved_images_are_found_with_data_and_named_as_missing_without(
 
 
 def test_a_sweep_is_its_heat_map_and_its_table(tmp_path: Path) -> None:
-    (tmp_path / "results.json").write_text(json.dumps({"cells": sweep_cells()}))
+    (tmp_path / "results.json").write_text(json.dumps({"cells": [cell.to_dict() for cell in sweep_cells()]}))
     tags = Parsed(write_report(tmp_path).read_text()).tags
     assert (tmp_path / "report" / "sensitivity.png").exists()
     assert [found["id"] for name, found in tags if name == "section"] == ["sensitivity", "table"]
 
 
 def test_figures_alone_make_a_table(tmp_path: Path) -> None:
-    (tmp_path / "results.json").write_text(json.dumps({"cells": [{**cell, "grid": None} for cell in sweep_cells()]}))
+    made = [{**cell.to_dict(), "grid": None} for cell in sweep_cells()]
+    (tmp_path / "results.json").write_text(json.dumps({"cells": made}))
     page = write_report(tmp_path).read_text()
     assert page.count("No run folder") == 3
     assert "No run here kept pseudo-labels" in page
 
 
 def test_a_missing_data_folder_and_a_read_only_place_are_told(tmp_path: Path) -> None:
-    (tmp_path / "results.json").write_text(json.dumps({"cells": sweep_cells()}))
+    (tmp_path / "results.json").write_text(json.dumps({"cells": [cell.to_dict() for cell in sweep_cells()]}))
     with pytest.raises(DataError, match="there is no folder"):
         write_report(tmp_path, data=[tmp_path / "none"])
     (tmp_path / "report").write_text("a file")
@@ -241,7 +242,7 @@ def test_a_run_without_its_model_or_scores_leaves_sentences(folder: Path, tmp_pa
 
 
 def test_the_command_prints_where_the_page_is(tmp_path: Path) -> None:
-    (tmp_path / "results.json").write_text(json.dumps({"cells": sweep_cells()}))
+    (tmp_path / "results.json").write_text(json.dumps({"cells": [cell.to_dict() for cell in sweep_cells()]}))
     done = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert done.exit_code == 0
     assert str(tmp_path / "report" / "report.html") in done.output.replace("\n", "")

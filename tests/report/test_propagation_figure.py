@@ -54,7 +54,7 @@ def test_maps_stand_alone_where_the_images_are_gone(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("data: {source: nowhere, target: nowhere}")
     out = tmp_path / "report"
     out.mkdir()
-    body = propagation_section(Study(tmp_path, [], [Run("a", 0, tmp_path)]), RunImages(), out).body
+    body = propagation_section(Study(tmp_path, runs=[Run("a", 0, tmp_path)]), RunImages(), out).body
     assert "The maps stand alone" in body
     assert (out / "propagation-a.csv").read_text().splitlines() == [
         "image,epoch,labelled,share_class 0,share_class 1",

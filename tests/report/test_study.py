@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from endotransfer.compare.benchmark_results import BenchmarkResults
 from endotransfer.errors import DataError
 from endotransfer.report.study import Run, Study, file_name, read_study
 
@@ -50,7 +51,7 @@ def test_runs_of_a_benchmark_take_the_names_of_its_cells(tmp_path: Path) -> None
 
 def test_a_folder_of_runs_needs_no_results_of_its_own(tmp_path: Path) -> None:
     run_folder(tmp_path / "x", CELL)
-    assert [cell["miou"] for cell in read_study(tmp_path).cells] == [50.0]
+    assert [cell.figure("miou") for cell in read_study(tmp_path).cells] == [50.0]
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"cells": 3}'])
@@ -68,7 +69,8 @@ def test_no_folder_is_told(tmp_path: Path) -> None:
 def test_the_frame_of_the_table_is_shown_first_and_the_order_stays() -> None:
     scores = {"a": 90.0, "b": 80.0, "source_only": 10.0, "semantic_transfer": 20.0, "target_supervised": 99.0}
     cells = [{"method": name, "label": name, "seed": 0, "miou": miou} for name, miou in scores.items()]
-    study = Study(Path(), cells, [Run(name, 0, Path(name), miou) for name, miou in scores.items()])
+    results = BenchmarkResults.model_validate({"cells": cells})
+    study = Study(Path(), results, [Run(name, 0, Path(name), miou) for name, miou in scores.items()])
     assert [run.label for run in study.shown(4)] == ["a", "source_only", "semantic_transfer", "target_supervised"]
     leading = study.leading()
     assert leading is not None

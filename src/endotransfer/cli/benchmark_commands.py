@@ -59,7 +59,8 @@ def sweep(
         suite, grid, out, settings=settings or (), system=system, seeds=seeds, jobs=jobs, force=force,
         command=_command(),
     )  # fmt: skip
-    print_sweep(run.results["matrix"], Console())
+    assert run.results.matrix is not None
+    print_sweep(run.results.matrix, Console())
     _leave(run, out, "results.json, sweep.csv")
 
 
@@ -82,7 +83,7 @@ def compare(
     found = api.compare_runs(runs[0], runs[1], metric)
     print_comparison(found, Console())
     if out is not None:
-        write_atomically(out, json.dumps(found, indent=2), ConfigError)
+        write_atomically(out, json.dumps(found.to_dict(), indent=2), ConfigError)
 
 
 def _command() -> str:
@@ -92,10 +93,10 @@ def _command() -> str:
 def _leave(run: "api.BenchmarkRun", out: Path, files: str) -> None:
     """Say what was written and what is missing; failed cells make an exit code."""
     print(f"written: {files} in {out}")
-    failed = [cell for cell in run.results["cells"] if "error" in cell]
+    failed = run.results.failed
     for cell in failed:
-        print(f"failed: {cell['label']}, seed {cell['seed']}: {cell['error']}")
-    names = {(cell["label"], cell["seed"]) for cell in failed}
+        print(f"failed: {cell.label}, seed {cell.seed}: {cell.error}")
+    names = {cell.key for cell in failed}
     if left := sum(cell.key not in names for cell in run.missing):
         print(f"{left} cells are still to be trained; the same command goes on.")
     if failed:

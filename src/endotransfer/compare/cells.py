@@ -2,18 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from endotransfer.compare.benchmark_results import BenchmarkCell
 from endotransfer.compare.suite import Suite
 from endotransfer.compare.system_row import SystemRow
 from endotransfer.config import Experiment
 from endotransfer.engine.resuming import MAY_CHANGE, leaves
 from endotransfer.methods import method_config
-
-Figures = dict[str, Any]  # a finished cell, as results.json has it
+from endotransfer.methods.resolve import resolved
+from endotransfer.results import Results
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,29 @@ class Cell:
     def key(self) -> tuple[str, int]:
         return self.row.label, self.seed
 
+    def finished(self, results: Results, *, run: str | None = None, seconds: float | None = None) -> BenchmarkCell:
+        """This cell with the `results` of its run, or of another cell's `run` with the same settings."""
+        named = results.model_copy(update=self._identity)
+        wall = None if seconds is None else round(seconds, 1)
+        return self._described(named, run=run or self.run, wall_seconds=wall)
+
+    def failed(self, sentence: str) -> BenchmarkCell:
+        return self._described(Results.model_validate(self._identity), run=self.run, error=sentence)
+
     @property
-    def head(self) -> Figures:
-        """What the cell is, whether or not it was ever trained."""
+    def _identity(self) -> dict[str, object]:
         settings = self.experiment.method
-        return {
-            **self.row.head,
-            "method": settings["name"],
-            "preset": settings["preset"],
-            "variant": settings.get("variant"),
-            "seed": self.seed,
-            "digest": self.digest,
-            "run": self.run,
-        }
+        named = {"method": settings["name"], "preset": settings["preset"], "seed": self.seed}
+        return named | ({"variant": settings["variant"]} if settings.get("variant") else {})
+
+    def _described(
+        self, results: Results, run: str, wall_seconds: float | None = None, error: str | None = None
+    ) -> BenchmarkCell:
+        row = self.row
+        return BenchmarkCell(
+            label=row.label, group=row.group, same_as=row.same_as, grid=row.grid, digest=self.digest, run=run,
+            wall_seconds=wall_seconds, error=error, results=results,
+        )  # fmt: skip
 
 
 def plan_cells(suite: Suite, seeds: Sequence[int], phantom: Path) -> list[Cell]:
@@ -56,15 +66,7 @@ def plan_cells(suite: Suite, seeds: Sequence[int], phantom: Path) -> list[Cell]:
     return cells
 
 
-def resolved(experiment: Experiment) -> Experiment:
-    """The same experiment with every key of its method written out, as a run folder keeps it."""
-    cls, preset, config = method_config(experiment.method)
-    variant = {"variant": name} if (name := experiment.method.get("variant")) is not None else {}
-    settings = {"name": cls.name, "preset": preset, **config.model_dump(mode="json"), **variant}
-    return experiment.model_copy(update={"method": settings})
-
-
-def digest_of(experiment: Experiment, drawing: Figures | None = None) -> str:
+def digest_of(experiment: Experiment, drawing: Mapping[str, object] | None = None) -> str:
     """Sixteen letters that change with any setting that changes the figures.
 
     Of a path only the last name counts, so that a file of results can be carried to another machine.  Defaults do

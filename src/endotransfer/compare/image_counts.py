@@ -4,19 +4,18 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from endotransfer.config.class_lists import further_means
 from endotransfer.errors import CheckpointError, DataError
-from endotransfer.io import write_atomically
-from endotransfer.metrics import rates
+from endotransfer.io import read_json, write_atomically
 from endotransfer.metrics.bootstrap import percentiles, resampled_sums
 from endotransfer.metrics.counts import Counts
+from endotransfer.metrics.figure import figures, leading_first
 from endotransfer.metrics.image_scores import ImageScores, stack
-from endotransfer.metrics.rates import Matrices, Statistic
+from endotransfer.metrics.rates import Matrices, Statistic, of_class
+from endotransfer.results import AGAIN, Results
 
 LEVEL = 0.95
 
@@ -53,34 +52,30 @@ def read_counts(path: Path) -> ImageCounts | None:
 
 def counts_of_run(run: Path) -> ImageCounts:
     """From the scores.json and results.json of a finished run."""
-    results = _read(run / "results.json", run)
-    rows = _read(run / "scores.json", run)
     try:
-        images = [image for image in map(ImageScores.from_row, rows) if image.matrix.any()]
-        classes = list(results["classes"])
-        matrices = stack(images, len(classes))
-    except (TypeError, KeyError, ValueError):
-        raise DataError(f"{run / 'scores.json'} is damaged; measure the run again with `train --resume`.") from None
-    lesions = results.get("iou_lesion") is not None
-    return ImageCounts(classes, [i.key for i in images], [i.resampled_with for i in images], matrices, lesions)
-
-
-def _read(path: Path, run: Path) -> Any:
+        results = Results.read(run / "results.json")
+        rows = read_json(run / "scores.json", DataError, AGAIN)
+    except CheckpointError as reason:
+        raise DataError(str(reason)) from None
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"{run} has no {path.name}; name the folder of a finished run.") from None
-    except (OSError, ValueError):
-        raise DataError(f"{path} is damaged; measure the run again with `train --resume`.") from None
+        scored = [ImageScores.from_row(row) for row in rows] if isinstance(rows, list) else []
+        images = [image for image in scored if image.matrix.any()]
+        matrices = stack(images, len(results.classes))
+    except ValueError:
+        raise DataError(f"{run / 'scores.json'} is damaged; {AGAIN}.") from None
+    lesions = results.figure("iou_lesion") is not None
+    return ImageCounts(results.classes, [i.key for i in images], [i.resampled_with for i in images], matrices, lesions)
 
 
 def statistics(counts: ImageCounts) -> dict[str, Statistic]:
-    """The figures of a table by name; the IoU of one class is `iou.NAME`."""
-    named: dict[str, Statistic] = {"miou": rates.miou}
-    named |= {name: rates.miou_of(some) for name, some in further_means(counts.classes).items()}
-    if counts.lesions:
-        named |= {"iou_normal": rates.normal_iou, "iou_lesion": rates.lesion_iou, "dice_lesion": rates.lesion_dice}
-    return named | {f"iou.{name}": rates.iou_of(index) for index, name in enumerate(counts.classes)}
+    """The figures that systems are compared by, by name; the IoU of one class is `iou.NAME`."""
+    known = [figure for figure in leading_first(figures(counts.classes)) if figure.compared]
+    available = [figure for figure in known if counts.lesions or figure.needs != "lesions"]
+    named = {figure.name: figure.statistic for figure in available if figure.statistic and not figure.by_class}
+    for figure in available:
+        if figure.statistic and figure.by_class:
+            named |= {f"{figure.name}.{name}": of_class(figure.statistic, k) for k, name in enumerate(counts.classes)}
+    return named
 
 
 def check_same_images(a: ImageCounts, b: ImageCounts, what: Callable[[], str]) -> None:

@@ -8,15 +8,33 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing.connection import wait
 from types import FrameType
-from typing import Any
+from typing import Protocol
 
 from endotransfer.compare.run_cell import Outcome, Task, run_cell
 from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.errors import DataError
 
-_state: dict[str, Any] = {"busy": False, "stopping": None, "decode_cache": None}  # of a process of the pool
+
+class StopFlag(Protocol):
+    """An event of `threading` or of `multiprocessing`."""
+
+    def is_set(self) -> bool: ...
+    def set(self) -> None: ...
+
+
+@dataclass
+class WorkerState:
+    """Of a process of the pool."""
+
+    stopping: StopFlag
+    decode_cache: DecodeCache
+    busy: bool = False
+
+
+_workers: list[WorkerState] = []  # one, in a process of the pool
 
 
 def run_side_by_side(tasks: Sequence[Task], jobs: int, threads: int) -> Iterator[tuple[int, Outcome]]:
@@ -31,7 +49,7 @@ def run_side_by_side(tasks: Sequence[Task], jobs: int, threads: int) -> Iterator
                     yield futures[future], _outcome_of(future, stopping)
 
 
-def _outcome_of(future: "Future[Outcome]", stopping: Any) -> Outcome:
+def _outcome_of(future: "Future[Outcome]", stopping: StopFlag) -> Outcome:
     try:
         return future.result()
     except BrokenProcessPool:
@@ -42,7 +60,7 @@ def _outcome_of(future: "Future[Outcome]", stopping: Any) -> Outcome:
 
 
 @contextmanager
-def _stop_on_signals(stopping: Any, futures: "list[Future[Outcome]]") -> Iterator[None]:
+def _stop_on_signals(stopping: StopFlag, futures: "list[Future[Outcome]]") -> Iterator[None]:
     """The first signal lets every process save and leave; the second means now."""
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -65,31 +83,31 @@ def _stop_on_signals(stopping: Any, futures: "list[Future[Outcome]]") -> Iterato
 # -- in a process of the pool ---------------------------------------------------------------------------------------
 
 
-def _begin(threads: int, stopping: Any) -> None:
+def _begin(threads: int, stopping: StopFlag) -> None:
     import torch
 
     torch.set_num_threads(threads)
-    _state["stopping"] = stopping
-    _state["decode_cache"] = DecodeCache()
+    _workers[:] = [WorkerState(stopping, DecodeCache())]
     os.setsid()  # Ctrl-C reaches the parent alone, which passes it on once
     signal.signal(signal.SIGTERM, _leave)  # while a cell trains, training has its own way of leaving
     threading.Thread(target=_die_with_parent, daemon=True).start()
 
 
 def _train(task: Task) -> Outcome:
-    if _state["stopping"].is_set():
+    (worker,) = _workers
+    if worker.stopping.is_set():
         return Outcome(0.0)
-    _state["busy"] = True
+    worker.busy = True
     try:
-        return run_cell(task, _state["decode_cache"])
+        return run_cell(task, worker.decode_cache)
     except KeyboardInterrupt:
         return Outcome(0.0)
     finally:
-        _state["busy"] = False
+        worker.busy = False
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    if _state["busy"]:
+    if any(worker.busy for worker in _workers):
         raise KeyboardInterrupt
 
 

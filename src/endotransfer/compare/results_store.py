@@ -1,21 +1,25 @@
 """results.json of a benchmark: what is finished, kept whole through kills, moves and damage."""
 
 import datetime
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+
+from pydantic import ValidationError
 
 from endotransfer import __version__
-from endotransfer.compare.cells import Cell, Figures, digest_of
+from endotransfer.compare.benchmark_results import BenchmarkCell, BenchmarkResults
+from endotransfer.compare.cells import Cell, digest_of
 from endotransfer.compare.image_counts import ImageCounts, counts_of_run, read_counts
-from endotransfer.compare.seed_summary import summarise
+from endotransfer.compare.seed_summary import summarise_seeds
 from endotransfer.compare.suite import Suite
+from endotransfer.compare.suite_description import description
+from endotransfer.compare.sweep_matrix import Grid, matrix_of
 from endotransfer.config import read_experiment
 from endotransfer.data.phantom.draw_once import drawn_with
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import CheckpointError, ConfigError, DataError
-from endotransfer.io import write_atomically
+from endotransfer.io import read_json_object
+from endotransfer.results import Results
 
 FILE = "results.json"
 Say = Callable[[str], None]
@@ -25,15 +29,12 @@ class ResultsStore:
     """The cells of a benchmark in `out`, finished and failed, by label and seed.
 
     A finished cell is known from results.json alone, which can be carried to another machine, or from its run folder.
-    Cells of rows and seeds that are not asked for today stay where they are.
+    Cells of rows and seeds that are not asked for today stay where they are.  `grid`: that of a sweep.
     """
 
-    def __init__(self, out: Path, suite: Suite, command: str = "", say: Say = print) -> None:
-        self.out, self.suite, self.command, self._say = out, suite, command, say
-        self.extra: dict[str, Callable[[Sequence[Figures]], Any]] = {}  # further keys: made from the finished cells
-        self._cells: dict[tuple[str, int], Figures] = {}
-        for cell in self._read():
-            self._cells[cell["label"], cell["seed"]] = cell
+    def __init__(self, out: Path, suite: Suite, command: str = "", say: Say = print, grid: Grid | None = None) -> None:
+        self.out, self.suite, self.command, self.grid, self._say = out, suite, command, grid, say
+        self._cells: dict[tuple[str, int], BenchmarkCell] = {cell.key: cell for cell in self._read()}
 
     def run_folder(self, cell: Cell) -> RunFolder:
         return RunFolder(self.out / "runs" / cell.run)
@@ -42,7 +43,7 @@ class ResultsStore:
 
     def finished(self, cell: Cell) -> bool:
         held = self._cells.get(cell.key)
-        return held is not None and "error" not in held and held["digest"] == cell.digest
+        return held is not None and held.error is None and held.digest == cell.digest
 
     def take_up(self, cells: Sequence[Cell], *, force: bool) -> list[Cell]:
         """Those of `cells` that are not finished.  What was trained with other settings is refused, or left to be
@@ -56,7 +57,7 @@ class ResultsStore:
 
     def _refuse_changed(self, cell: Cell, *, force: bool) -> None:
         held, run = self._cells.get(cell.key), self.run_folder(cell)
-        before = held["digest"] if held else self._digest_of_run(run)
+        before = held.digest if held else self._digest_of_run(run)
         if before in (None, cell.digest):
             return
         if not force:
@@ -69,19 +70,16 @@ class ResultsStore:
     def share(self, cell: Cell) -> bool:
         """Whether the same run stands under another label; then it stands under this one as well."""
         for held in self._cells.values():
-            if held["digest"] == cell.digest and "error" not in held:
-                figures = {key: value for key, value in held.items() if key not in ("group", "same_as", "grid")}
-                self._cells[cell.key] = {**figures, **cell.head, "run": held["run"]}
+            if held.digest == cell.digest and held.error is None:
+                self._cells[cell.key] = cell.finished(held.results, run=held.run, seconds=held.wall_seconds)
                 return True
         return False
 
     def _recover(self, cell: Cell) -> None:
         """A finished run folder that results.json does not know of."""
         run = self.run_folder(cell)
-        results = _read_json(run.results)
-        if not isinstance(results, dict) or not {"method", "miou", "seed"} <= results.keys():
-            return
-        if self._digest_of_run(run) == cell.digest:
+        results = Results.read_if_whole(run.results)
+        if results is not None and "miou" in results.figures and self._digest_of_run(run) == cell.digest:
             self.record(cell, results)
 
     def _digest_of_run(self, run: RunFolder) -> str | None:
@@ -94,99 +92,78 @@ class ResultsStore:
 
     # -- what comes in ------------------------------------------------------------------------------------------
 
-    def record(self, cell: Cell, results: Figures, seconds: float | None = None) -> None:
+    def record(self, cell: Cell, results: Results, seconds: float | None = None) -> None:
         """A cell was trained and measured."""
         try:
             counts_of_run(self.run_folder(cell).path).write(self._scores(cell.run))
         except DataError as reason:  # then the summary has no interval for it, and says so
             self._say(f"warning: {reason}")
-        wall = {} if seconds is None else {"wall_seconds": round(seconds, 1)}
-        self._cells[cell.key] = {**results, **cell.head, **wall}
+        self._cells[cell.key] = cell.finished(results, seconds=seconds)
 
     def fail(self, cell: Cell, sentence: str) -> None:
-        self._cells[cell.key] = {**cell.head, "error": sentence}
+        self._cells[cell.key] = cell.failed(sentence)
 
     # -- what goes out ------------------------------------------------------------------------------------------
 
-    def results(self) -> Figures:
+    def results(self) -> BenchmarkResults:
         order = {row.label: place for place, row in enumerate(self.suite.rows)}
-        cells = sorted(self._cells.values(), key=lambda cell: (order.get(cell["label"], len(order)), cell["seed"]))
-        done = [cell for cell in cells if "error" not in cell]
-        return {
-            "suite": description(self.suite),
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-            "version": __version__,
-            "command": self.command,
-            **{key: make(done) for key, make in self.extra.items()},
-            "summary": summarise(list(order), done, self.suite.reference_label, self._counts, self._resamples),
-            "cells": cells,
-        }
+        cells = sorted(self._cells.values(), key=lambda cell: (order.get(cell.label, len(order)), cell.seed))
+        done = [cell for cell in cells if cell.error is None]
+        matrix = (
+            {} if self.grid is None else {"matrix": matrix_of(self.grid, [(cell.grid, cell.results) for cell in done])}
+        )
+        return BenchmarkResults(
+            suite=description(self.suite),
+            date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+            version=__version__,
+            command=self.command,
+            **matrix,
+            summary=summarise_seeds(list(order), done, self.suite.reference_label, self._counts, self._resamples),
+            cells=cells,
+        )
 
-    def write(self) -> Figures:
+    def write(self) -> BenchmarkResults:
         results = self.results()
-        write_atomically(self.out / FILE, json.dumps(results, indent=2), CheckpointError)
+        results.write(self.out / FILE)
         return results
 
     def seconds(self) -> list[tuple[str, float]]:
         """(method, seconds) of the cells whose whole time is known."""
-        return [(cell["method"], cell["wall_seconds"]) for cell in self._cells.values() if cell.get("wall_seconds")]
+        return [(cell.results.method, cell.wall_seconds) for cell in self._cells.values() if cell.wall_seconds]
 
     @property
     def _resamples(self) -> int:
         return int(self.suite.evaluation.get("resamples") or 1000)
 
-    def _counts(self, cell: Figures) -> ImageCounts | None:
-        return read_counts(self._scores(cell["run"]))
+    def _counts(self, cell: BenchmarkCell) -> ImageCounts | None:
+        return read_counts(self._scores(cell.run))
 
     def _scores(self, run: str) -> Path:
         return self.out / "scores" / f"{run}.json"
 
-    def _read(self) -> list[Figures]:
+    def _read(self) -> list[BenchmarkCell]:
         path = self.out / FILE
         if not path.exists():
             return []
-        held = _read_json(path)
-        if not isinstance(held, dict) or not isinstance(held.get("cells"), list):
+        try:
+            listed = read_json_object(path, CheckpointError).get("cells")
+        except CheckpointError:
+            listed = None
+        if not isinstance(listed, list):
             aside = path.with_name(f"{FILE}.damaged")
             path.replace(aside)
             self._say(f"warning: {path} is damaged; it is now {aside.name}, and cells are looked for in runs/")
             return []
-        whole = [cell for cell in held["cells"] if _is_cell(cell)]
-        if len(whole) < len(held["cells"]):
-            self._say(f"warning: {len(held['cells']) - len(whole)} cells of {path} are damaged and left out")
+        whole = [cell for entry in listed if (cell := _whole_cell(entry)) is not None]
+        if len(whole) < len(listed):
+            self._say(f"warning: {len(listed) - len(whole)} cells of {path} are damaged and left out")
         return whole
 
 
-def description(suite: Suite) -> Figures:
-    """The suite as results.json keeps it: its task and rows, and of folders only their names."""
-    experiment = suite.experiment(suite.rows[0], suite.seed, Path("phantom"))
-    folders = {
-        role: [folder.path.name for folder in getattr(experiment.data, role) or ()]
-        for role in ("source", "target", "test")
-    }
-    return {
-        "name": suite.name,
-        "table": suite.table,
-        "reference": suite.reference_label,
-        "systems": [row.label for row in suite.rows],
-        "phantom": suite.drawing,
-        "data": {**suite.data, **{role: names for role, names in folders.items() if names}},
-        "model": {key: Path(value).name if key == "weights" and value else value for key, value in suite.model.items()},
-        "training": suite.training,
-        "evaluation": suite.evaluation,
-    }
-
-
-def _is_cell(cell: Any) -> bool:
-    """Whether an entry of results.json can be used."""
-    kinds = {"label": str, "method": str, "seed": int, "digest": str, "run": str}
-    if not isinstance(cell, dict) or not all(isinstance(cell.get(key), kind) for key, kind in kinds.items()):
-        return False
-    return "miou" in cell or "error" in cell
-
-
-def _read_json(path: Path) -> Any:
+def _whole_cell(entry: object) -> BenchmarkCell | None:
+    """An entry of results.json, if it can be used."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        cell = BenchmarkCell.model_validate(entry)
+    except ValidationError:
         return None
+    return cell if cell.is_whole else None

@@ -8,12 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from endotransfer.compare.cells import Cell, Figures, plan_cells
+from endotransfer.compare.benchmark_results import BenchmarkResults
+from endotransfer.compare.cells import Cell, plan_cells
 from endotransfer.compare.pool import run_side_by_side
 from endotransfer.compare.progress import CellProgress, seconds_left, shown_progress
 from endotransfer.compare.results_store import FILE, ResultsStore
 from endotransfer.compare.run_cell import Outcome, Task, run_cell
 from endotransfer.compare.suite import Suite
+from endotransfer.compare.sweep_matrix import Grid
 from endotransfer.data.phantom.draw_once import draw_once, unfinished_phantom
 from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.engine.experiment_data import load_data
@@ -22,7 +24,7 @@ from endotransfer.methods import method_config
 from endotransfer.registry import nearest
 
 LOCK = ".lock"
-Written = Callable[[Figures], object]  # what else is made of results.json whenever it was written (tables)
+Written = Callable[[BenchmarkResults], object]  # what else is made of results.json whenever it was written (tables)
 
 
 def run_benchmark(
@@ -36,11 +38,11 @@ def run_benchmark(
     command: str = "",
     console: Console | None = None,
     written: Written | None = None,
-    extra: dict[str, Callable[[Sequence[Figures]], object]] | None = None,
-) -> tuple[Figures, list[Cell]]:
+    grid: Grid | None = None,
+) -> tuple[BenchmarkResults, list[Cell]]:
     """Train every cell that is not finished; returns what results.json holds, and the cells that have no figures.
 
-    `only`: labels of the rows to train now.  `extra`: further keys of results.json, made from its finished cells.
+    `only`: labels of the rows to train now.  `grid`: of a sweep, whose results have a matrix.
     """
     console = console or Console()
 
@@ -55,29 +57,28 @@ def run_benchmark(
         )
     wanted = [cell for cell in cells if not only or cell.row.label in only]
     with _alone(out):
-        book = ResultsStore(out, suite, command, say)
-        book.extra |= extra or {}
-        waiting = book.take_up(wanted, force=force)
+        store = ResultsStore(out, suite, command, say, grid)
+        waiting = store.take_up(wanted, force=force)
         if waiting and suite.drawing is not None:
             draw_once(out / "phantom", **suite.drawing, say=say)
         _check_data(waiting)
         if len(waiting) < len(wanted):
             say(f"{len(wanted) - len(waiting)} of {len(wanted)} cells are finished already")
         with shown_progress(console, len(wanted), len(wanted) - len(waiting)) as progress:
-            _train_all(book, waiting, jobs, progress, lambda: _write(book, written))
-        results = _write(book, written)
-    return results, [cell for cell in cells if not book.finished(cell)]
+            _train_all(store, waiting, jobs, progress, lambda: _write(store, written))
+        results = _write(store, written)
+    return results, [cell for cell in cells if not store.finished(cell)]
 
 
-def _write(book: ResultsStore, written: Written | None) -> Figures:
-    results = book.write()
+def _write(store: ResultsStore, written: Written | None) -> BenchmarkResults:
+    results = store.write()
     if written is not None:
         written(results)
     return results
 
 
 def _train_all(
-    book: ResultsStore, waiting: list[Cell], jobs: int, progress: CellProgress, write: Callable[[], object]
+    store: ResultsStore, waiting: list[Cell], jobs: int, progress: CellProgress, write: Callable[[], object]
 ) -> None:
     """One run for each digest; the cells that share it are filled as soon as it ends."""
     first: dict[str, Cell] = {}
@@ -85,7 +86,7 @@ def _train_all(
         first.setdefault(cell.run, cell)
     runs = list(first.values())
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    tasks = [_task(book, cell, cores, jobs) for cell in runs]
+    tasks = [_task(store, cell, cores, jobs) for cell in runs]
     left = {cell.run: cell.row for cell in runs}
     outcomes = _one_by_one(tasks, runs, progress) if jobs == 1 else run_side_by_side(tasks, jobs, max(1, cores // jobs))
     for index, outcome in outcomes:
@@ -96,14 +97,14 @@ def _train_all(
         sharing = [other for other in waiting if other.run == cell.run]
         for one in sharing:
             if outcome.error is not None:
-                book.fail(one, outcome.error)
+                store.fail(one, outcome.error)
             elif one is cell:
                 assert outcome.results is not None
-                book.record(one, outcome.results.to_dict(), outcome.seconds)
+                store.record(one, outcome.results, outcome.seconds)
             else:
-                book.share(one)
+                store.share(one)
         write()
-        estimate = seconds_left((str(row.method["name"]) for row in left.values()), book.seconds(), jobs)
+        estimate = seconds_left((str(row.method["name"]) for row in left.values()), store.seconds(), jobs)
         for one in sharing:
             progress.end(one, outcome, estimate)
 
@@ -118,12 +119,12 @@ def _one_by_one(tasks: Sequence[Task], cells: Sequence[Cell], progress: CellProg
             return
 
 
-def _task(book: ResultsStore, cell: Cell, cores: int, jobs: int) -> Task:
+def _task(store: ResultsStore, cell: Cell, cores: int, jobs: int) -> Task:
     experiment = cell.experiment
     if jobs > 1 and experiment.training.workers is None:  # each process its share of the cores
         training = experiment.training.model_copy(update={"workers": max(0, cores // jobs - 1)})
         experiment = experiment.model_copy(update={"training": training})
-    return Task(experiment, book.run_folder(cell).path, book.out / "logs" / f"{cell.run}.log")
+    return Task(experiment, store.run_folder(cell).path, store.out / "logs" / f"{cell.run}.log")
 
 
 def _check_data(cells: Sequence[Cell]) -> None:

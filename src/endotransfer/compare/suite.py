@@ -3,7 +3,7 @@
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypedDict
 
 from pydantic import Field, PrivateAttr, ValidationError, field_validator
 
@@ -19,6 +19,7 @@ from endotransfer.config import (
     rename_keys,
     resolve_paths,
 )
+from endotransfer.config.strict import RawConfig
 from endotransfer.errors import ConfigError
 from endotransfer.methods import method_config
 from endotransfer.methods.resolve import check_needs
@@ -29,6 +30,15 @@ Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 SECTIONS = ("data", "model", "training", "evaluation")
 
 
+class Drawing(TypedDict):
+    """How a phantom is drawn."""
+
+    images: int
+    seed: int
+    size: int
+    variant: Literal["lesion", "five_class"]
+
+
 class PhantomConfig(Strict):
     """The data of a suite that names no folders: drawn once, into the folder of its results."""
 
@@ -36,8 +46,8 @@ class PhantomConfig(Strict):
     seed: Seed = 0
     size: int = Field(default=64, ge=32, le=1024)
     variant: Literal["lesion", "five_class"] = "lesion"
-    model: dict[str, Any] = Field(default_factory=dict)  # laid over the suite's section while the phantom is used
-    training: dict[str, Any] = Field(default_factory=dict)
+    model: RawConfig = Field(default_factory=dict)  # laid over the suite's section while the phantom is used
+    training: RawConfig = Field(default_factory=dict)
 
 
 class Suite(Strict):
@@ -45,12 +55,12 @@ class Suite(Strict):
 
     name: str = "benchmark"
     seed: Seed = 0  # the first one
-    data: dict[str, Any] = Field(default_factory=dict)
-    model: dict[str, Any] = Field(default_factory=dict)
-    method: Any = None  # what `train` and `sweep` take from this file; a benchmark trains the systems
-    training: dict[str, Any] = Field(default_factory=dict)
-    evaluation: dict[str, Any] = Field(default_factory=dict)
-    systems: tuple[str | dict[str, Any], ...] = Field(default=(), min_length=1)
+    data: RawConfig = Field(default_factory=dict)
+    model: RawConfig = Field(default_factory=dict)
+    method: object = None  # what `train` and `sweep` take from this file; a benchmark trains the systems
+    training: RawConfig = Field(default_factory=dict)
+    evaluation: RawConfig = Field(default_factory=dict)
+    systems: tuple[str | RawConfig, ...] = Field(default=(), min_length=1)
     seeds: Annotated[int, Field(ge=1, le=1000)] | tuple[Seed, ...] = 1  # how many, or which
     reference: str | None = None  # the label that intervals are against; None: source_only, where there is such a row
     table: Literal[1, 2, 3, 4] | None = None  # the paper's table that the rows are printed as
@@ -59,12 +69,12 @@ class Suite(Strict):
 
     @field_validator("data", "model", "training", "evaluation", mode="before")
     @classmethod
-    def _empty_section(cls, value: Any) -> Any:
+    def _empty_section(cls, value: object) -> object:
         return {} if value is None else value
 
     @field_validator("table", mode="before")
     @classmethod
-    def _no_table(cls, value: Any) -> Any:
+    def _no_table(cls, value: object) -> object:
         return None if value == "none" else value
 
     @cached_property
@@ -82,11 +92,12 @@ class Suite(Strict):
         return "source" not in self.data
 
     @property
-    def drawing(self) -> dict[str, Any] | None:
+    def drawing(self) -> Drawing | None:
         """How the phantom is drawn, where one is."""
         if self.phantom is None or not self.uses_phantom:
             return None
-        return self.phantom.model_dump(include={"images", "seed", "size", "variant"})
+        own = self.phantom
+        return Drawing(images=own.images, seed=own.seed, size=own.size, variant=own.variant)
 
     @property
     def reference_label(self) -> str | None:
@@ -122,7 +133,7 @@ def read_suite(path: Path | str, overrides: list[str] | None = None) -> Suite:
     return suite_from(raw, folder, str(path))
 
 
-def read_mapping_with_phantom(path: Path, overrides: list[str] | None = None) -> tuple[dict[str, Any], Path]:
+def read_mapping_with_phantom(path: Path, overrides: list[str] | None = None) -> tuple[RawConfig, Path]:
     """What a file and `overrides` say, and the folder that its paths start from.
 
     Where no folders are named, the phantom's own settings replace the file's, but not what `overrides` ask for.
@@ -136,7 +147,7 @@ def read_mapping_with_phantom(path: Path, overrides: list[str] | None = None) ->
     return asked, folder
 
 
-def suite_from(raw: dict[str, Any], folder: Path, where: str = "suite") -> Suite:
+def suite_from(raw: RawConfig, folder: Path, where: str = "suite") -> Suite:
     """Validate a mapping with all its rows, so that the last row's mistake shows before the first is trained."""
     try:
         suite = Suite.model_validate(rename_keys(raw, where))
@@ -164,7 +175,7 @@ def _check_rows(suite: Suite, where: str) -> None:
             raise ConfigError(f"{where}: a cell is trained by one process; set training.devices to 1, and use --jobs.")
 
 
-def _laid_over(raw: dict[str, Any], phantom: Any, where: Path) -> dict[str, Any]:
+def _laid_over(raw: RawConfig, phantom: object, where: Path) -> RawConfig:
     """The suite with the phantom's sections laid over its own."""
     if phantom is None:
         raise ConfigError(

@@ -5,7 +5,6 @@ import io
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import yaml
 from rich import box
@@ -13,18 +12,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from endotransfer.compare.cells import Figures, digest_of
-from endotransfer.compare.seed_summary import figures_of
+from endotransfer.compare.cells import digest_of
+from endotransfer.compare.label_summary import LabelSummary
 from endotransfer.compare.suite import Suite, read_mapping_with_phantom, suite_from
+from endotransfer.compare.sweep_matrix import Grid, SweepMatrix, swept_figures
 from endotransfer.compare.system_row import SystemRow
 from endotransfer.config.experiment_file import BAD_YAML
+from endotransfer.config.strict import RawConfig
 from endotransfer.errors import ConfigError
+from endotransfer.metrics import FIGURES
 
 SECTIONS = ("model", "training")  # `training.lr`; a key without a dot is the method's own
 MOST_POINTS = 1000
-FIGURES = ("miou", "iou_normal", "iou_lesion", "dice_lesion")
-
-Grid = dict[str, list[Any]]
 
 
 def read_grid(texts: Sequence[str]) -> Grid:
@@ -73,28 +72,16 @@ def read_sweep(path: Path | str, grid: Grid, overrides: list[str] | None = None,
     return suite.with_reference(_unchanged(suite, base))
 
 
-def matrix_of(grid: Grid, cells: Sequence[Figures]) -> Figures:
-    """The mean over seeds of each figure at each point, nested in the order of the grid's keys; None: not finished."""
-
-    def nested(name: str, fixed: dict[str, Any], keys: list[str]) -> Any:
-        if not keys:
-            values = [figures_of(cell).get(name) for cell in cells if cell.get("grid") == fixed]
-            known = [value for value in values if value is not None]
-            return sum(known) / len(known) if known else None
-        return [nested(name, {**fixed, keys[0]: value}, keys[1:]) for value in grid[keys[0]]]
-
-    return {"keys": list(grid), "values": grid, **{name: nested(name, {}, list(grid)) for name in FIGURES}}
-
-
-def as_csv(grid: Grid, summary: Sequence[Figures]) -> str:
+def as_csv(grid: Grid, summary: Sequence[LabelSummary]) -> str:
     """One line a finished point: its coordinates, its seeds, mean and deviation of each figure."""
-    text = io.StringIO()
+    names, text = [figure.name for figure in swept_figures()], io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow([*grid, "seeds", *(f"{name}{kind}" for name in FIGURES for kind in ("", "_deviation"))])
+    table.writerow([*grid, "seeds", *(f"{name}{kind}" for name in names for kind in ("", "_deviation"))])
     for entry in summary:
-        figures = [entry[kind].get(name) for name in FIGURES for kind in ("mean", "deviation")]
+        figures = [some.get(name) for name in names for some in (entry.mean, entry.deviation)]
         shown = ["" if value is None else f"{value:.4f}" for value in figures]
-        table.writerow([*(entry["grid"][key] for key in grid), len(entry["seeds"]), *shown])
+        point = entry.grid or {}
+        table.writerow([*(point.get(key) for key in grid), len(entry.seeds), *shown])
     return text.getvalue()
 
 
@@ -105,9 +92,9 @@ def _row_called(suite: Suite, label: str) -> SystemRow:
     raise ConfigError(f"no system is called '{label}'; there are {', '.join(row.label for row in suite.rows)}.")
 
 
-def _entry(base: SystemRow, point: dict[str, Any]) -> Figures:
+def _entry(base: SystemRow, point: RawConfig) -> RawConfig:
     """A point as an entry of `systems`."""
-    entry: Figures = {**base.method, "model": dict(base.model), "training": dict(base.training)}
+    entry: RawConfig = {**base.method, "model": dict(base.model), "training": dict(base.training)}
     for key, value in point.items():
         section, dot, field = key.rpartition(".")
         if dot and section not in SECTIONS:
@@ -126,18 +113,20 @@ def _unchanged(suite: Suite, base: SystemRow) -> str | None:
     return next(same, None)
 
 
-def print_sweep(matrix: Figures, console: Console) -> None:
+def print_sweep(matrix: SweepMatrix, console: Console) -> None:
     """mIoU by two keys; of one key a column, of more a line a point."""
-    keys, values = list(matrix["keys"]), matrix["values"]
-    *outer, last = keys
+    mean = FIGURES.get("miou")
+    *outer, last = matrix.keys
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-    for head in [*outer, *map(str, values[last])]:
+    for head in [*outer, *map(str, matrix.values[last])]:
         table.add_column(escape(head), justify="right", no_wrap=True)
-    for point in product(*(range(len(values[key])) for key in outer)):
-        line: Any = matrix["miou"]
+    for point in product(*(range(len(matrix.values[key])) for key in outer)):
+        line = matrix.means[mean.name]
         for place in point:
+            assert isinstance(line, list)
             line = line[place]
-        names = [escape(str(values[key][place])) for key, place in zip(outer, point, strict=True)]
-        table.add_row(*names, *("-" if value is None else f"{value:.2f}" for value in line))
-    console.print(f"mIoU, per cent; across: {last}", markup=False, highlight=False, soft_wrap=True)
+        assert isinstance(line, list)
+        names = [escape(str(matrix.values[key][place])) for key, place in zip(outer, point, strict=True)]
+        table.add_row(*names, *(f"{value:.2f}" if isinstance(value, float) else "-" for value in line))
+    console.print(f"{mean.label}, per cent; across: {last}", markup=False, highlight=False, soft_wrap=True)
     console.print(table)

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from pydantic import JsonValue
+
+from endotransfer.config.strict import RawConfig
 from endotransfer.errors import ConfigError
 from endotransfer.registry import nearest
 
@@ -17,26 +19,25 @@ class SystemRow:
     """`method`, `model` and `training` are laid over the suite's sections."""
 
     label: str
-    method: dict[str, Any]  # name, preset, variant and fields, as an experiment has them
-    model: dict[str, Any] = field(default_factory=dict)
-    training: dict[str, Any] = field(default_factory=dict)
+    method: RawConfig  # name, preset, variant and fields, as an experiment has them
+    model: RawConfig = field(default_factory=dict)
+    training: RawConfig = field(default_factory=dict)
     group: str | None = None  # rows of one group stand together
     same_as: str | None = None  # the row whose runs these are
-    grid: dict[str, Any] | None = None  # of a sweep: the point's coordinates
+    grid: dict[str, JsonValue] | None = None  # of a sweep: the point's coordinates
 
     @property
     def slug(self) -> str:
         """The label as a file name."""
-        return re.sub(r"[^\w.+=,-]+", "-", self.label).strip("-.") or "row"
-
-    @property
-    def head(self) -> dict[str, Any]:
-        """What a cell says of its row."""
-        said = {"label": self.label, "group": self.group, "same_as": self.same_as, "grid": self.grid}
-        return {key: value for key, value in said.items() if value is not None}
+        return file_slug(self.label)
 
 
-def row_of(entry: str | dict[str, Any], before: Mapping[str, SystemRow]) -> SystemRow:
+def file_slug(label: str) -> str:
+    """A label in the name of a run folder, without what such a name cannot have."""
+    return re.sub(r"[^\w.+=,-]+", "-", label).strip("-.") or "row"
+
+
+def row_of(entry: str | RawConfig, before: Mapping[str, SystemRow]) -> SystemRow:
     """`lta`, `lta/single`, `semantic_transfer/paper/BL+AL`, or a mapping.  `before`: the rows above it, by label."""
     if isinstance(entry, str):
         entry = _from_text(entry)
@@ -63,14 +64,14 @@ def row_of(entry: str | dict[str, Any], before: Mapping[str, SystemRow]) -> Syst
     )
 
 
-def _from_text(text: str) -> dict[str, Any]:
+def _from_text(text: str) -> RawConfig:
     parts = text.split("/", 2)
     if not all(parts):
         raise ConfigError(f"systems: '{text}' is not of the form method, method/preset or method/preset/variant.")
     return dict(zip(("name", "preset", "variant"), parts, strict=False))
 
 
-def _same(entry: dict[str, Any], before: Mapping[str, SystemRow]) -> SystemRow:
+def _same(entry: RawConfig, before: Mapping[str, SystemRow]) -> SystemRow:
     label, same_as = entry.get("label"), str(entry["same_as"])
     if not label or set(entry) - {"label", "group", "same_as"}:
         raise ConfigError(f"systems: {entry}: beside `same_as` write a `label` (and a `group`) and nothing else.")

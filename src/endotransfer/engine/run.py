@@ -27,7 +27,7 @@ from endotransfer.engine.training_data import load_training_data
 from endotransfer.errors import ConfigError
 from endotransfer.io import write_atomically
 from endotransfer.methods import Method, TaskInfo, method_config
-from endotransfer.methods.resolve import check_needs
+from endotransfer.methods.resolve import check_needs, resolved
 from endotransfer.models.network_spec import spec_of
 from endotransfer.results import Results
 
@@ -51,11 +51,8 @@ def train(
     """
     decode_cache = decode_cache or DecodeCache(most_sets=0)
     console = console or Console()
-    cls, preset, config = method_config(experiment.method)
-    settings = {"name": cls.name, "preset": preset, **config.model_dump(mode="json")}
-    if (variant := experiment.method.get("variant")) is not None:
-        settings["variant"] = variant
-    experiment = experiment.model_copy(update={"method": settings})
+    cls, _, config = method_config(experiment.method)
+    experiment = resolved(experiment)
     check_needs(cls, experiment.model)
 
     experiment_data = load_data(experiment.data, cls.needs)

@@ -2,7 +2,7 @@
 
 from pydantic import ValidationError
 
-from endotransfer.config import ModelConfig, RawConfig, Strict, explain
+from endotransfer.config import Experiment, ModelConfig, RawConfig, Strict, explain
 from endotransfer.errors import ConfigError
 from endotransfer.methods.base import METHODS, Method
 from endotransfer.methods.former_names import with_present_names
@@ -24,6 +24,20 @@ def method_config(settings: RawConfig) -> tuple[type[Method], str, Strict]:
         return cls, str(preset), cls.Config.model_validate(values | fields)
     except ValidationError as reason:
         raise ConfigError(f"method {cls.name}: {'; '.join(explain(reason, cls.Config))}") from None
+
+
+def resolved(experiment: Experiment) -> Experiment:
+    """The same experiment with every field of its method written out, so that a later default changes nothing."""
+    cls, preset, config = method_config(experiment.method)
+    settings = {"name": cls.name, "preset": preset, **config.model_dump(mode="json")}
+    if (variant := experiment.method.get("variant")) is not None:
+        settings["variant"] = variant
+    return experiment.model_copy(update={"method": settings})
+
+
+def is_proposed(name: str) -> bool:
+    """Whether the method of that name is one of this project's own."""
+    return name in METHODS and METHODS.get(name).proposed
 
 
 def _named(kind: str, name: object, known: dict[str, RawConfig], cls: type[Method]) -> RawConfig:

@@ -56,6 +56,7 @@ class SemanticTransferConfig(Strict):
 class SemanticTransfer(Method):
     name = "semantic_transfer"
     summary = "the paper: class-balanced super-pixel pseudo-labels, centroid alignment, adversarial output (Ours)"
+    proposed = True
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",), "critic": ("critic",)}
     presets: ClassVar[dict[str, RawConfig]] = {"paper": {}}
     # Table 2 and the lower halves of Tables 3 and 4; each switches off what its name does not list.

@@ -55,6 +55,7 @@ class TagTransferConfig(Strict):
 class TagTransfer(Method):
     name = "tag_transfer"
     summary = "beyond the paper: tags and local features label the target, a mean teacher predicts"
+    proposed = True
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",), "critic": ("critic",)}
     Config: ClassVar[type[Strict]] = TagTransferConfig
     config: TagTransferConfig

@@ -43,6 +43,7 @@ class Figure:
     shown: ShownIn = "details"  # main: every table; page: tables of runs and the report; details: results.json alone
     interval: bool = False  # bootstrapped; needs `statistic`
     leading: bool = False  # a mean over classes: first among intervals and comparisons
+    in_paper: bool = False  # the paper's tables print it
     by_finding: bool = True  # also computed over the images of each finding
     order: int = 1000  # position in results.json; equal ones by name
 

@@ -1,6 +1,6 @@
 """What one image contributes to an evaluation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,7 +47,7 @@ class ImageScores:
         )  # fmt: skip
 
     @classmethod
-    def from_row(cls, raw: Mapping[str, object]) -> "ImageScores":
+    def from_row(cls, raw: object) -> "ImageScores":
         """The opposite of `row`; ValueError for anything else."""
         row = _ROW.validate_python(raw)
         lesions = None if row["lesions"] is None else LesionMatches(*row["lesions"])

@@ -14,18 +14,21 @@ def absent_classes(scores: ScoredImages) -> list[str]:
 
 # PAPER: how IoU is averaged is not stated; this is one matrix over the data set, `per_image_figures` the other way.
 register(
-    Figure(name="iou", label="IoU", statistic=rates.iou, by_class=True, shown="main", interval=True, order=10),
+    Figure(
+        name="iou", label="IoU", statistic=rates.iou, by_class=True, shown="main", interval=True, in_paper=True,
+        order=10,
+    ),
     Figure(
         name="iou_normal", label="IoU n", title="IoU of normal", description="normal tissue",
-        statistic=rates.normal_iou, needs="lesions", shown="main", interval=True, order=20,
+        statistic=rates.normal_iou, needs="lesions", shown="main", interval=True, in_paper=True, order=20,
     ),
     Figure(
         name="iou_lesion", label="IoU d", title="IoU of lesions", description="lesions of any kind",
-        statistic=rates.lesion_iou, needs="lesions", shown="main", interval=True, order=30,
+        statistic=rates.lesion_iou, needs="lesions", shown="main", interval=True, in_paper=True, order=30,
     ),
     Figure(
         name="miou", label="mIoU", description="the mean over the classes that occur",
-        statistic=rates.miou, shown="main", interval=True, leading=True, order=40,
+        statistic=rates.miou, shown="main", interval=True, leading=True, in_paper=True, order=40,
     ),
     Figure(name="dice", label="Dice", statistic=rates.dice, by_class=True, interval=True, order=50),
     Figure(

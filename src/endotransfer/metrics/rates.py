@@ -72,14 +72,9 @@ def lesion_dice(confusion: ArrayLike) -> Rates:
     return dice(lesion_confusion(confusion))[..., 1]
 
 
-def iou_of(index: int) -> Statistic:
-    """The IoU of one class, as a statistic for the bootstrap."""
-    return lambda confusion: iou(confusion)[..., index]
-
-
-def dice_of(index: int) -> Statistic:
-    """The Dice of one class, as a statistic for the bootstrap."""
-    return lambda confusion: dice(confusion)[..., index]
+def of_class(statistic: Statistic, index: int) -> Statistic:
+    """The value of one class, of a statistic [..., K, K] -> [..., K]."""
+    return lambda confusion: statistic(confusion)[..., index]
 
 
 def ratio(part: ArrayLike, whole: ArrayLike) -> Rates:

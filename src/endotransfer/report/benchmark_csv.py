@@ -2,7 +2,6 @@
 
 import csv
 import io
-from typing import Any
 
 from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow
 
@@ -17,10 +16,11 @@ def to_csv(table: BenchmarkTable) -> str:
     return text.getvalue()
 
 
-def _row(table: BenchmarkTable, row: TableRow) -> dict[str, Any]:
+def _row(table: BenchmarkTable, row: TableRow) -> dict[str, object]:
     low, high = row.interval or (None, None)
     printed = {
-        f"paper {head}": table.printed_figure(row, column).replace("-", "") for column, head in table.columns.items()
+        f"paper {head}": table.printed_figure(row, column).replace("-", "")
+        for column, head in table.printed_columns.items()
     }
     own = row.printed.recomputed if row.printed else None
     return {
@@ -38,8 +38,8 @@ def _row(table: BenchmarkTable, row: TableRow) -> dict[str, Any]:
     }
 
 
-def _numbers(table: BenchmarkTable, row: TableRow) -> dict[str, Any]:
-    numbers: dict[str, Any] = {}
+def _numbers(table: BenchmarkTable, row: TableRow) -> dict[str, object]:
+    numbers: dict[str, object] = {}
     for column, head in table.columns.items():
         figure = row.figures[column]
         numbers[head] = None if figure is None else f"{figure.mean:.4f}"

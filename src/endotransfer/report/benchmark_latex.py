@@ -3,7 +3,8 @@ street tables a row a system; best in bold red, runner-up in blue."""
 
 from itertools import pairwise
 
-from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow
+from endotransfer.metrics import FIGURES
+from endotransfer.report.benchmark_rows import BY_CLASS, BenchmarkTable, TableRow
 from endotransfer.report.benchmark_text import against, footnotes, legend, marks_of, provenance, shown
 from endotransfer.report.ranking import Mark, rank
 
@@ -12,7 +13,6 @@ MARKS: dict[Mark | None, str] = {
     "second": r"\textcolor{{blue}}{{{}}}",
     None: "{}",
 }
-HEADS = {"iou_normal": r"$\mathrm{IoU}_n$", "iou_lesion": r"$\mathrm{IoU}_d$", "miou": "mIoU"}
 SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
@@ -51,7 +51,7 @@ def _systems_as_columns(table: BenchmarkTable) -> list[str]:
     """Tables 1 and 2: the metrics are rows, ours first, then the paper's."""
     heads = ["Metrics", *(_name(table, row) for row in table.rows)]
     ours = [
-        [f"{HEADS[column]}($\\%$)", *(_figure(table, row, column) for row in table.rows)] for column in table.columns
+        [_head(column), *(_figure(table, row, column) for row in table.rows)] for column in table.columns
     ]
     ours.append(["seeds", *(str(len(row.seeds)) for row in table.rows)])
     if table.reference:
@@ -59,10 +59,18 @@ def _systems_as_columns(table: BenchmarkTable) -> list[str]:
         ours.append([f"mIoU against {name}", *(escape(against(table, row)) for row in table.rows)])
     theirs = []
     if any(row.printed for row in table.rows):
-        for column in table.columns:
-            theirs.append([f"paper {HEADS[column]}($\\%$)", *(_printed(table, row, column) for row in table.rows)])
+        for column in table.printed_columns:
+            theirs.append([f"paper {_head(column)}", *(_printed(table, row, column) for row in table.rows)])
     bars = "|c" + "".join("||c" if row.upper_bound else "|c" for row in table.rows) + "|"
     return _tabular(bars, [heads], ours, theirs)
+
+
+def _head(column: str) -> str:
+    """The label of a figure with its unit; a last letter of its own (`IoU n`) is a subscript, as in the paper."""
+    figure = FIGURES.get(column)
+    name, _, letter = figure.label.rpartition(" ")
+    shown = rf"$\mathrm{{{escape(name)}}}_{letter}$" if name and len(letter) == 1 else escape(figure.label)
+    return shown + (r"($\%$)" if figure.unit == "%" else "")
 
 
 def _systems_as_rows(table: BenchmarkTable) -> list[str]:
@@ -106,7 +114,7 @@ def _name(table: BenchmarkTable, row: TableRow) -> str:
 
 
 def _figure(table: BenchmarkTable, row: TableRow, column: str) -> str:
-    mean_only = table.by_class and column != "miou"
+    mean_only = column.startswith(BY_CLASS)
     text = shown(row.figures[column], table.decimals, r"{\scriptsize$\pm$")
     mean, brace, deviation = text.partition("{")
     mark = MARKS[rank(table).get((row.label, column))]

@@ -1,6 +1,6 @@
 """A benchmark's table in Markdown: a row a system, the paper's figures beside ours (below ours, with many classes)."""
 
-from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow
+from endotransfer.report.benchmark_rows import BY_CLASS, BenchmarkTable, TableRow
 from endotransfer.report.benchmark_text import against, footnotes, legend, marks_of, provenance, shown
 from endotransfer.report.ranking import Mark, rank
 
@@ -25,7 +25,7 @@ def _heads(table: BenchmarkTable) -> list[str]:
     if table.reference:
         heads.append(f"against {_escape(table.reference)}")
     beside = _has_printed(table) and not table.by_class
-    return heads + [f"paper {head}" for head in columns if beside]
+    return heads + [f"paper {_escape(head)}" for head in table.printed_columns.values() if beside]
 
 
 def _lines(table: BenchmarkTable, row: TableRow) -> list[list[str]]:
@@ -35,8 +35,9 @@ def _lines(table: BenchmarkTable, row: TableRow) -> list[list[str]]:
         ours.append(against(table, row))
     if not _has_printed(table):
         return [ours]
-    theirs = [table.printed_figure(row, column) for column in table.columns]
-    theirs[-1] += _bracketed(marks_of(table, row, of_paper=True))
+    columns = list(table.columns if table.by_class else table.printed_columns)
+    theirs = [table.printed_figure(row, column) for column in columns]
+    theirs[columns.index("miou")] += _bracketed(marks_of(table, row, of_paper=True))
     if not table.by_class:
         return [ours + theirs]
     if row.printed is None:
@@ -50,12 +51,12 @@ def _name(table: BenchmarkTable, row: TableRow) -> str:
 
 
 def _figures(table: BenchmarkTable, row: TableRow) -> list[str]:
-    marks, last = rank(table), list(table.columns)[-1]
+    marks = rank(table)
     cells = []
     for column in table.columns:
         figure = row.figures[column]
         text = shown(figure, table.decimals)
-        if table.by_class and column != last:
+        if column.startswith(BY_CLASS):
             text = text.partition(" ")[0]  # nineteen deviations would not be read; table.csv has them
         cells.append(MARKS[marks.get((row.label, column))].format(text))
     return cells

@@ -3,20 +3,21 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, stdev
-from typing import Any
 
-from endotransfer.config.class_lists import further_means
+from endotransfer.compare.benchmark_results import BenchmarkCell, BenchmarkResults, SuiteDescription
+from endotransfer.compare.label_summary import LabelSummary
 from endotransfer.methods import METHODS
+from endotransfer.metrics import FIGURES, figures
 from endotransfer.report.printed import PrintedRow, PrintedTable, find_row, find_table, plain
 from endotransfer.results import Results
 
-LESION_COLUMNS = {"iou_normal": "IoU n", "iou_lesion": "IoU d", "miou": "mIoU"}
+BY_CLASS = "iou "  # a column of one class is `iou NAME`
 CLASS_NAMES = {"trafficlight": "light", "trafficsign": "sign", "vegetation": "veg", "motorcycle": "mbike",
                "motorbike": "mbike", "bicycle": "bike"}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Figure:
+class SeedMean:
     """Over the seeds that have it; a single run has no deviation."""
 
     mean: float
@@ -26,7 +27,7 @@ class Figure:
 @dataclass(frozen=True)
 class TableRow:
     label: str
-    figures: dict[str, Figure | None]  # by column
+    figures: dict[str, SeedMean | None]  # by column
     seeds: tuple[int, ...]
     upper_bound: bool  # it read target masks, so it competes with nobody
     group: str  # rows of one group stand together
@@ -39,7 +40,7 @@ class TableRow:
 @dataclass(frozen=True)
 class BenchmarkTable:
     name: str
-    columns: dict[str, str]  # key -> heading; the last is the mean
+    columns: dict[str, str]  # key -> heading; of a class `iou NAME`
     rows: list[TableRow]  # upper bounds last
     by_class: bool  # street scenes: a column a class
     reference: str
@@ -51,6 +52,12 @@ class BenchmarkTable:
     @property
     def decimals(self) -> int:
         return 1 if self.by_class else 2  # as the paper prints them
+
+    @property
+    def printed_columns(self) -> dict[str, str]:
+        """Those that the paper has as well."""
+        theirs = (key for key in self.columns if key.startswith(BY_CLASS) or FIGURES.get(key).in_paper)
+        return {key: self.columns[key] for key in theirs}
 
     def printed_figure(self, row: TableRow, column: str) -> str:
         """What the paper prints there; a dash where it prints nothing."""
@@ -69,53 +76,42 @@ class BenchmarkTable:
         return not self.by_class or len(self._places) == len(self.printed.columns)
 
 
-def read_table(results: dict[str, Any]) -> BenchmarkTable:
-    """The content of a benchmark's `results.json`, ready to be drawn.  What a key does not say is worked out."""
-    suite, cells = results.get("suite") or {}, list(results.get("cells") or [])
+def read_table(results: BenchmarkResults) -> BenchmarkTable:
+    """A benchmark's results, ready to be drawn.  What a key does not say is worked out."""
+    suite, cells = results.suite, results.cells
     columns = _columns(suite, cells)
-    by_class = "iou_lesion" not in columns
-    printed = find_table(suite.get("table"))
-    summary = {entry.get("label"): entry for entry in results.get("summary") or []}
-    seeds = sorted({int(cell.get("seed", 0)) for cell in cells})
-    labels = dict.fromkeys([*_labels(suite.get("systems")), *map(label_of, cells), *filter(None, summary)])
-    reference = str(suite.get("reference") or "")
+    by_class = any(column.startswith(BY_CLASS) for column in columns)
+    printed = find_table(suite.table)
+    summary = {entry.label: entry for entry in results.summary}
+    seeds = sorted({cell.seed for cell in cells})
+    labels = dict.fromkeys([*suite.systems, *(cell.label for cell in cells), *summary])
     rows = [
-        _row(label, [cell for cell in cells if label_of(cell) == label], columns, seeds, printed, summary.get(label))
+        _row(label, [cell for cell in cells if cell.label == label], columns, seeds, printed, summary.get(label))
         for label in labels
     ]
     return BenchmarkTable(
-        str(suite.get("name") or "benchmark"), columns, _in_order(rows), by_class,
-        reference, printed, _dates(cells) or str(results.get("date") or ""), str(results.get("command") or ""),
-        _places(columns, printed, by_class),
+        suite.name, columns, _in_order(rows), by_class, suite.reference or "", printed, _dates(cells) or results.date,
+        results.command, _places(columns, printed, by_class),
     )  # fmt: skip
 
 
-def label_of(cell: dict[str, Any]) -> str:
-    if cell.get("label"):
-        return str(cell["label"])
-    variant = cell.get("variant")
-    system = Results(method=cell["method"], preset=cell.get("preset") or "default").system
-    return system + (f" {variant}" if variant else "")
-
-
 def _row(
-    label: str, cells: Sequence[dict[str, Any]], columns: Iterable[str], seeds: Sequence[int],
-    printed: PrintedTable | None, summary: dict[str, Any] | None,
+    label: str, cells: Sequence[BenchmarkCell], columns: Iterable[str], seeds: Sequence[int],
+    printed: PrintedTable | None, summary: LabelSummary | None,
 ) -> TableRow:  # fmt: skip
-    good = [cell for cell in cells if cell.get("miou") is not None]
-    first = cells[0] if cells else {"label": label, "method": label}
-    of_paper = {key: str(first.get(key) or "") for key in ("method", "preset", "variant")}
-    difference, interval = _against_reference(summary or {})
+    good = [cell for cell in cells if cell.figure("miou") is not None]
+    first = cells[0].results if cells else Results(method=label, preset="")
+    of_paper = {"method": first.method, "preset": first.preset, "variant": first.variant or ""}
     return TableRow(
         label,
-        {column: _figure([_value(cell, column) for cell in good]) for column in columns},
-        tuple(int(cell.get("seed", 0)) for cell in good),
-        _reads_target_masks(str(first.get("method"))),
-        str(first.get("group") or ""),
+        {column: _mean_of([_value(cell.results, column) for cell in good]) for column in columns},
+        tuple(cell.seed for cell in good),
+        _reads_target_masks(first.method),
+        (cells[0].group if cells else None) or "",
         find_row(printed, label, **of_paper) if printed else None,
-        difference,
-        interval,
-        (*_faults(label, cells, seeds), *_doubts(summary or {})),
+        summary.difference if summary else None,
+        summary.interval if summary else None,
+        (*_faults(label, cells, seeds), *_doubts(summary)),
     )
 
 
@@ -129,74 +125,59 @@ def _reads_target_masks(method: str) -> bool:
     return method in METHODS.names() and METHODS.get(method).needs.masks_of_target
 
 
-def _faults(label: str, cells: Sequence[dict[str, Any]], seeds: Sequence[int]) -> Iterable[str]:
+def _faults(label: str, cells: Sequence[BenchmarkCell], seeds: Sequence[int]) -> Iterable[str]:
     """Why a figure is missing, or stands on fewer runs than its neighbours."""
     for cell in cells:
-        if cell.get("miou") is None:
-            reason = " ".join(str(cell.get("error") or "no figures").split()).rstrip(".")
-            yield f"{label}, seed {cell.get('seed', 0)}: failed ({reason})."
-    there = {int(cell.get("seed", 0)) for cell in cells}
+        if cell.figure("miou") is None:
+            reason = " ".join((cell.error or "no figures").split()).rstrip(".")
+            yield f"{label}, seed {cell.seed}: failed ({reason})."
+    there = {cell.seed for cell in cells}
     if not there:
         yield f"{label}: not run yet."
-    for same_as in dict.fromkeys(cell.get("same_as") for cell in cells):
+    for same_as in dict.fromkeys(cell.same_as for cell in cells):
         if same_as:
             yield f"{label}: the same runs as {same_as}."
     if there and (missing := [str(seed) for seed in seeds if seed not in there]):
         yield f"{label}: seed {', '.join(missing)} not run yet."
 
 
-def _columns(suite: dict[str, Any], cells: Sequence[dict[str, Any]]) -> dict[str, str]:
+def _columns(suite: SuiteDescription, cells: Sequence[BenchmarkCell]) -> dict[str, str]:
     """Tables 1 and 2 show normal, lesion and mean; without lesions (street scenes) there is a column a class."""
-    table = find_table(suite.get("table"))
-    if (table and table.number < 3) or any(cell.get("iou_lesion") is not None for cell in cells):
-        return LESION_COLUMNS
-    of_paper = table.columns if table else ()
-    classes = next((cell["classes"] for cell in cells if cell.get("classes")), of_paper)
-    if not classes:
-        return LESION_COLUMNS
-    means = {name: f"mIoU {len(some)}" for name, some in further_means(classes).items()}
-    return {f"iou {name}": name for name in classes} | means | {"miou": "mIoU"}
+    table = find_table(suite.table)
+    classes: Sequence[str] = next((cell.results.classes for cell in cells if cell.results.classes), ())
+    known = [figure for figure in figures(classes, shown=("main",)) if not figure.by_class]
+    of_lesions = [figure for figure in known if figure.needs == "lesions"]
+    measured = any(cell.figure(figure.name) is not None for figure in of_lesions for cell in cells)
+    names = classes or (table.columns if table else ())
+    if (table and table.number < 3) or measured or not names:
+        return {figure.name: figure.label for figure in known}
+    means = [figure for figure in known if figure.leading and figure.only_for]
+    rest = [figure for figure in known if figure not in of_lesions and figure not in means]
+    return {f"{BY_CLASS}{name}": name for name in names} | {figure.name: figure.label for figure in [*means, *rest]}
 
 
-def _value(cell: dict[str, Any], column: str) -> float | None:
-    if not column.startswith("iou "):
-        return cell.get(column)
-    by_class, name = cell.get("iou") or {}, column.removeprefix("iou ")
-    if not isinstance(by_class, dict):
-        by_class = dict(zip(cell["classes"], by_class, strict=True))
-    return by_class.get(name)
+def _value(results: Results, column: str) -> float | None:
+    return results.figure(column.replace(BY_CLASS, "iou.", 1) if column.startswith(BY_CLASS) else column)
 
 
-def _figure(values: Sequence[float | None]) -> Figure | None:
+def _mean_of(values: Sequence[float | None]) -> SeedMean | None:
     known = [value for value in values if value is not None]
     if not known:
         return None
-    return Figure(mean(known), stdev(known) if len(known) > 1 else None)
+    return SeedMean(mean(known), stdev(known) if len(known) > 1 else None)
 
 
-def _against_reference(entry: dict[str, Any]) -> tuple[float | None, tuple[float, float] | None]:
-    """(difference, (low, high)) of mIoU to the reference, where the summary has them."""
-    ends = entry.get("interval")
-    return entry.get("difference"), (float(ends[0]), float(ends[1])) if ends else None
-
-
-def _doubts(entry: dict[str, Any]) -> Iterable[str]:
+def _doubts(entry: LabelSummary | None) -> Iterable[str]:
     """Why an interval is not the usual one, drawn over images."""
-    about = entry.get("differences") or {}
-    if about.get("note"):
-        yield f"Against {about.get('against')}: {about['note']}."
+    about = entry.differences if entry else None
+    if about and about.note:
+        yield f"Against {about.against}: {about.note}."
 
 
-def _dates(cells: Sequence[dict[str, Any]]) -> str:
+def _dates(cells: Sequence[BenchmarkCell]) -> str:
     """The day of the runs, or the first and the last."""
-    days = sorted({str(cell["date"]) for cell in cells if cell.get("date")})
+    days = sorted({cell.results.date for cell in cells if cell.results.date})
     return " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
-
-
-def _labels(systems: Any) -> list[str]:
-    """Names of the systems a suite asks for; entries are names, or mappings with a `label`."""
-    names = [entry.get("label") if isinstance(entry, dict) else entry for entry in systems or []]
-    return [str(name) for name in names if name]
 
 
 def _places(columns: dict[str, str], printed: PrintedTable | None, by_class: bool) -> dict[str, int]:
@@ -204,7 +185,8 @@ def _places(columns: dict[str, str], printed: PrintedTable | None, by_class: boo
     if printed is None:
         return {}
     if not by_class:
-        return {"iou_normal": 0, "iou_lesion": 1} if printed.number < 3 else {}
+        theirs = [column for column in columns if FIGURES.get(column).in_paper and not FIGURES.get(column).leading]
+        return {column: place for place, column in enumerate(theirs)} if printed.number < 3 else {}
     names = {plain(name): place for place, name in enumerate(printed.columns)} if printed.number > 2 else {}
     found = {column: CLASS_NAMES.get(plain(head), plain(head)) for column, head in columns.items()}
     return {column: names[name] for column, name in found.items() if name in names}

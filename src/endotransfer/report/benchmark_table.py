@@ -5,19 +5,19 @@ docs/reading-the-tables.md says how to read them.
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from endotransfer.compare.benchmark_results import BenchmarkResults
 from endotransfer.errors import ConfigError
 from endotransfer.io import write_atomically
 from endotransfer.report.benchmark_csv import to_csv
 from endotransfer.report.benchmark_latex import to_latex
 from endotransfer.report.benchmark_markdown import to_markdown
-from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow, read_table
+from endotransfer.report.benchmark_rows import BY_CLASS, BenchmarkTable, TableRow, read_table
 from endotransfer.report.benchmark_text import against, footnotes, marks_of, shown
 from endotransfer.report.ranking import Mark, rank
 
@@ -26,7 +26,7 @@ STYLES: dict[Mark | None, str] = {"best": "[bold red]{}[/]", "second": "[blue]{}
 ROOMY = 100  # columns from which on there is space between the figures
 
 
-def write_tables(results: dict[str, Any], out: Path) -> list[Path]:
+def write_tables(results: BenchmarkResults, out: Path) -> list[Path]:
     """Draw the content of a `results.json` in every form into the folder `out`; earlier tables there are replaced."""
     table = read_table(results)
     out.mkdir(parents=True, exist_ok=True)
@@ -35,11 +35,11 @@ def write_tables(results: dict[str, Any], out: Path) -> list[Path]:
     return [out / name for name in FORMS]
 
 
-def print_benchmark(results: dict[str, Any], console: Console | None = None) -> None:
+def print_benchmark(results: BenchmarkResults, console: Console | None = None) -> None:
     """The table in 80 columns: of street scenes the means alone, since nineteen classes do not fit."""
     console = console or Console()
     table = read_table(results)
-    columns = [column for column in table.columns if not column.startswith("iou ")]
+    columns = [column for column in table.columns if not column.startswith(BY_CLASS)]
     gap = (0, 1) if console.width >= ROOMY else 0
     drawn = Table(title=escape(table.name), title_justify="left", box=box.SIMPLE_HEAD, padding=gap, show_edge=False)
     drawn.add_column("system", overflow="fold")

@@ -2,14 +2,14 @@
 
 from string import ascii_lowercase
 
-from endotransfer.report.benchmark_rows import BenchmarkTable, Figure, TableRow
+from endotransfer.metrics import FIGURES
+from endotransfer.metrics.figure import legend as explained
+from endotransfer.report.benchmark_rows import BY_CLASS, BenchmarkTable, SeedMean, TableRow
 
-FIGURES = "Figures are per cent, from one confusion matrix over all test images, at the last checkpoint."
-LESION_LEGEND = "IoU n: normal tissue; IoU d: lesions of any kind; mIoU: the mean over the classes that occur."
-CLASS_LEGEND = "A column a class: its IoU; mIoU: the mean over the classes that occur."
+MEASURED = "Figures are per cent, from one confusion matrix over all test images, at the last checkpoint."
 
 
-def shown(figure: Figure | None, decimals: int, plus_minus: str = " ± ") -> str:
+def shown(figure: SeedMean | None, decimals: int, plus_minus: str = " ± ") -> str:
     """`63.96 ± 0.41`, without the deviation where there is one run; a dash where there is none."""
     if figure is None:
         return "-"
@@ -44,9 +44,10 @@ def marks_of(table: BenchmarkTable, row: TableRow, *, of_paper: bool) -> str:
 
 def legend(table: BenchmarkTable, best: str, second: str) -> list[str]:
     """What the columns and marks mean; `best` and `second` name the two marks in the form at hand."""
-    lines = [f"{FIGURES} {CLASS_LEGEND if table.by_class else LESION_LEGEND}"]
-    if "miou13" in table.columns:
-        lines.append("mIoU 13: the mean without wall, fence and pole, as some report it; the paper prints none.")
+    columns = [FIGURES.get(column) for column in table.columns if not column.startswith(BY_CLASS)]
+    by_class = "A column a class: its IoU; " if table.by_class else ""
+    lines = [f"{MEASURED} {by_class}{explained(figure for figure in columns if not figure.only_for)}."]
+    lines += [f"{explained([figure])}." for figure in columns if figure.only_for]
     lines.append("Mean ± sample standard deviation over seeds; `seeds` is how many runs that is. A dash: no figure.")
     if table.reference:
         lines.append(

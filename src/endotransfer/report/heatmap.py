@@ -1,26 +1,28 @@
 """The paper's sensitivity figure: mIoU over a grid of two settings, from the cells of a sweep."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
+from endotransfer.compare.benchmark_results import BenchmarkCell
 from endotransfer.report.csv_file import write_csv
 from endotransfer.report.drawing import Theme, caption, embed, panels, render
 from endotransfer.report.page import Html, Section, join, missing, paragraph
-from endotransfer.report.study import Cell, Study
+from endotransfer.report.study import Study
 
 MAP = "cividis"  # the same for every kind of colour vision, and its lightness rises with the value
 INTRODUCTION = (
     "mIoU in per cent on the test images, by the two settings that were varied (mean over seeds). The frame is "
     "the best cell. A setting that hardly matters gives a field of one colour: read the scale before the colours."
 )
+Setting = float | int | str | None  # a value of a grid
 SINGLE = "Curves and predictions of a single point are in the report of its own run folder."
 
 
@@ -29,9 +31,9 @@ class Grid:
     """Mean mIoU [rows, columns] over two settings; NaN where no cell was measured."""
 
     keys: tuple[str, str]
-    rows: list[Any]
-    columns: list[Any]
-    scores: dict[tuple[Any, Any], list[float]]
+    rows: list[Setting]
+    columns: list[Setting]
+    scores: dict[tuple[Setting, Setting], list[float]]
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -50,22 +52,23 @@ def heatmap_section(study: Study, folder: Path) -> Section:
     return Section("sensitivity", "Sensitivity", join(*parts))
 
 
-def read_grids(cells: Sequence[Cell]) -> tuple[list[Grid], list[tuple[str, ...]]]:
+def read_grids(cells: Sequence[BenchmarkCell]) -> tuple[list[Grid], list[tuple[str, ...]]]:
     """The grids of two settings, and the names of settings that are not two."""
-    groups: dict[tuple[str, ...], list[Cell]] = {}
+    groups: dict[tuple[str, ...], list[BenchmarkCell]] = {}
     for cell in cells:
-        if isinstance(cell.get("grid"), dict) and cell["grid"]:
-            groups.setdefault(tuple(cell["grid"]), []).append(cell)
+        if cell.grid:
+            groups.setdefault(tuple(cell.grid), []).append(cell)
     pairs = {keys: some for keys, some in groups.items() if len(keys) == 2}
     return [_grid(keys, some) for keys, some in pairs.items()], [keys for keys in groups if len(keys) != 2]
 
 
-def _grid(keys: tuple[str, ...], cells: list[Cell]) -> Grid:
+def _grid(keys: tuple[str, ...], cells: list[BenchmarkCell]) -> Grid:
     first, second = keys
-    scores: dict[tuple[Any, Any], list[float]] = {}
+    scores: dict[tuple[Setting, Setting], list[float]] = {}
     for cell in cells:
-        place = (_plain(cell["grid"][first]), _plain(cell["grid"][second]))
-        scores.setdefault(place, []).extend([float(cell["miou"])] if cell.get("miou") is not None else [])
+        point, miou = cell.grid or {}, cell.figure("miou")
+        place = (_plain(point[first]), _plain(point[second]))
+        scores.setdefault(place, []).extend([] if miou is None else [miou])
     return Grid((first, second), _ordered(r for r, _ in scores), _ordered(c for _, c in scores), scores)
 
 
@@ -101,8 +104,8 @@ def _draw(axes: Axes, figure: Figure, theme: Theme, grid: Grid) -> None:
         axes.text(column, row, label, ha="center", va="center", color=ink, fontsize=8.5)
     if np.isfinite(means).any():
         row, column = np.unravel_index(np.nanargmax(means), means.shape)
-        box = {"fill": False, "edgecolor": theme.ink, "linewidth": 1.8}
-        axes.add_patch(_rectangle(column - 0.5, row - 0.5, box))
+        corner = (float(column) - 0.5, float(row) - 0.5)
+        axes.add_patch(Rectangle(corner, 1, 1, clip_on=False, fill=False, edgecolor=theme.ink, linewidth=1.8))
     axes.set_xticks(range(len(grid.columns)), [str(value) for value in grid.columns])
     axes.set_yticks(range(len(grid.rows)), [str(value) for value in grid.rows])
     axes.set_xlabel(grid.keys[1])
@@ -111,30 +114,24 @@ def _draw(axes: Axes, figure: Figure, theme: Theme, grid: Grid) -> None:
     axes.spines[:].set_visible(False)
 
 
-def _rectangle(x: float, y: float, box: dict[str, Any]) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((x, y), 1, 1, clip_on=False, **box)
-
-
 def _mean(scores: list[float]) -> float:
     return fmean(scores) if scores else float("nan")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Setting:
     """A value that can be a key: lists of a grid are spelled out."""
     return value if isinstance(value, int | float | str | None) else str(value)
 
 
-def _ordered(values: Any) -> list[Any]:
+def _ordered(values: Iterable[Setting]) -> list[Setting]:
     """Numbers by size, before anything else by name."""
 
-    def rank(value: Any) -> tuple[bool, Any]:
+    def rank(value: Setting) -> tuple[bool, float, str]:
         number = isinstance(value, int | float)
-        return (not number, value if number else str(value))
+        return (not number, float(value) if isinstance(value, int | float) else 0.0, "" if number else str(value))
 
     return sorted(set(values), key=rank)
 
 
-def _place(grid: Grid, cell: tuple[Any, Any]) -> tuple[int, int]:
+def _place(grid: Grid, cell: tuple[Setting, Setting]) -> tuple[int, int]:
     return grid.rows.index(cell[0]), grid.columns.index(cell[1])

@@ -70,8 +70,8 @@ def _attempt(anchor: str, title: str, build: Callable[[], Section], console: Con
 
 def _head(study: Study) -> Html:
     """What the page is about, and the few figures one looks for first."""
-    dates = sorted({str(cell["date"]) for cell in study.cells if cell.get("date")})
-    images = sorted({int(cell["images"]) for cell in study.cells if isinstance(cell.get("images"), int)})
+    dates = sorted({cell.results.date for cell in study.cells if cell.results.date})
+    images = sorted({cell.results.images for cell in study.cells if cell.results.images is not None})
     systems = len(study.table.rows)
     lead = [
         f"{systems} system{'s' * (systems != 1)}, {len(study.cells)} run{'s' * (len(study.cells) != 1)}",

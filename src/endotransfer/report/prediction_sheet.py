@@ -31,7 +31,7 @@ def prediction_sheet(
             cell.set_yticks([])
         row[0].set_ylabel(sample.finding or sample.key, fontsize=9)
     for cell, name in zip(axes[0], columns, strict=True):
-        cell.set_title(name.replace("semantic_transfer", "semantic\ntransfer"), fontsize=9)
+        cell.set_title(name.replace("_", "\n"), fontsize=9)
     if title:
         figure.suptitle(title, fontsize=10)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,13 +17,14 @@ TOLERANCE = Fraction("0.05")  # a printed mean that is off by this much or more 
 # Our methods under the paper's names.  DF (dilated VGG, source only) is BL on a shared backbone, so it has no own row.
 ROW_OF_METHOD = {
     "source_only": "BL", "cdws": "CDWS", "nmd": "NMD", "wild": "Wild", "dfn": "DFN", "lta": "LtA", "cgan": "CGAN",
-    "cl": "CL", "lsd": "LSD", "cycada": "CyCADA",
+    "cl": "CL", "lsd": "LSD", "cycada": "CyCADA", "semantic_transfer": "Ours",
 }  # fmt: skip
 ALIASES = {"baseline": "bl", "deeplabv3": "bl"}
 # Presets that are less or more than what the paper compared: one level of two, tags on pixels, masks beside tags, one
 # stage of two.
 NOT_THE_PAPERS = {
     ("lta", "single"), ("lta", "tags"), ("cdws", "masks"), ("cycada", "translation"), ("cycada", "features"),
+    ("semantic_transfer", "robust"),  # as files of results from before tag_transfer call it
 }  # fmt: skip
 
 
@@ -96,15 +97,13 @@ def find_row(
 ) -> PrintedRow | None:
     """The paper's row for one of our systems: by the row's own name, else by the ablation's, else by the method's.
 
-    `semantic_transfer` is the paper's system in its preset `paper`; `robust` goes beyond it and has no printed row.
+    `semantic_transfer` is the paper's own system (Ours); `tag_transfer` goes beyond it and has no printed row.
     """
     named = table.row(label)
-    if named is not None or (method, preset) in NOT_THE_PAPERS:
-        return named
-    if variant:
-        return table.row(variant)
-    if method == "semantic_transfer":
-        return table.row("Ours") if preset == "paper" else None
+    if named is not None or variant:
+        return named or table.row(variant or "")
+    if (method, preset) in NOT_THE_PAPERS:
+        return None
     return table.row(ROW_OF_METHOD.get(method, ""))
 
 

@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow
+from endotransfer.metrics import FIGURES
+from endotransfer.report.benchmark_rows import BY_CLASS, BenchmarkTable, TableRow
 
 Mark = Literal["best", "second"]
 
@@ -16,7 +17,8 @@ def rank(table: BenchmarkTable) -> dict[tuple[str, str], Mark]:
     ranked = [row for row in table.rows if not row.upper_bound]
     for column in table.columns:
         shown = {row.label: value for row in ranked if (value := _shown(row, column, table.decimals)) is not None}
-        order = sorted(set(shown.values()), reverse=True)
+        better = column.startswith(BY_CLASS) or FIGURES.get(column).larger_is_better
+        order = sorted(set(shown.values()), reverse=better)
         if len(shown) < 2:
             continue
         for label, value in shown.items():

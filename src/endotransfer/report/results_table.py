@@ -1,26 +1,23 @@
 """The results as a table of the page: a row a system, means over seeds, best and runner-up marked, sortable."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
-from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow, label_of
+from endotransfer.compare.benchmark_results import BenchmarkCell
+from endotransfer.metrics import FIGURES, Figure, figures
+from endotransfer.metrics.figure import legend
+from endotransfer.report.benchmark_rows import BY_CLASS, BenchmarkTable, TableRow
 from endotransfer.report.csv_file import write_csv
 from endotransfer.report.drawing import files_named
 from endotransfer.report.page import Html, Section, breakable, join, paragraph, tag
 from endotransfer.report.ranking import rank
-from endotransfer.report.study import Cell, Study
+from endotransfer.report.study import Study
 
 NOTE = (
     "Per cent, on the test images; means over seeds, ± the deviation between them. Bold: the best, underlined: the "
     "runner-up, among the systems that saw no mask of the target. A click on a head sorts."
 )
-LESIONS = "IoU n: normal tissue; IoU d: lesion of any kind; Dice: of d; AUROC: the tag head S1 against the tags."
-EXTRAS: dict[str, Callable[[Cell], Any]] = {  # beside the paper's columns, where any run has them
-    "Dice": lambda cell: cell.get("dice_lesion"),
-    "AUROC": lambda cell: (cell.get("tags") or {}).get("auroc"),
-}
 FEW = 3  # remarks that need not be folded
 Shown = tuple[str, float | None, str | None]  # text, what it is sorted by, class
 
@@ -28,10 +25,13 @@ Shown = tuple[str, float | None, str | None]  # text, what it is sorted by, clas
 def table_section(study: Study, folder: Path) -> Section:
     """The table of `study`; its figures also as table.csv."""
     table = study.table
-    extras = {name: values for name, read in EXTRAS.items() if any((values := _means(study.cells, read)).values())}
+    beside = [figure for figure in figures(shown=("page",)) if not figure.by_class]
+    means = {figure.label: _means(study.cells, figure.name) for figure in beside}
+    extras = {label: values for label, values in means.items() if any(values.values())}
     _write(folder / "table.csv", table, extras)
     heads, rows = html_rows(table, extras)
-    notes = [NOTE, *([] if table.by_class else [LESIONS]), *_against(table), *_printed(table)]
+    notes = [NOTE, *_explained(table, [figure for figure in beside if figure.label in extras])]
+    notes += [*_against(table), *_printed(table)]
     remarks = [tag("li", note) for row in table.rows for note in row.notes]
     return Section(
         "table",
@@ -98,20 +98,26 @@ def _plain(shown: str | None, value: float | None = None) -> Shown:
     return shown, float(shown) if value is None else value, None
 
 
-def _means(cells: Sequence[Cell], read: Callable[[Cell], Any]) -> dict[str, float | None]:
+def _explained(table: BenchmarkTable, beside: Sequence[Figure]) -> list[str]:
+    columns = [FIGURES.get(column) for column in table.columns if not column.startswith(BY_CLASS)]
+    said = legend([*columns, *beside])
+    return [f"{said}."] if said else []
+
+
+def _means(cells: Sequence[BenchmarkCell], name: str) -> dict[str, float | None]:
     """By system, over the seeds that have the figure."""
-    values: dict[str, list[float]] = {label_of(cell): [] for cell in cells}
+    values: dict[str, list[float]] = {cell.label: [] for cell in cells}
     for cell in cells:
-        value = read(cell)
-        if isinstance(value, int | float):
-            values[label_of(cell)].append(float(value))
+        value = cell.figure(name)
+        if value is not None:
+            values[cell.label].append(value)
     return {label: fmean(some) if some else None for label, some in values.items()}
 
 
 def _found(study: Study) -> Html | str:
     """What runs found out and their users should know; folded where a benchmark has many."""
-    said = [(cell, remark) for cell in study.cells for remark in cell.get("remarks") or ()]
-    lines = [tag("li", f"{label_of(cell)}, seed {cell.get('seed', 0)}: {remark}") for cell, remark in said]
+    said = [(cell, remark) for cell in study.cells for remark in cell.results.remarks]
+    lines = [tag("li", f"{cell.label}, seed {cell.seed}: {remark}") for cell, remark in said]
     if len(lines) <= FEW:
         return tag("ul", *lines, class_="note") if lines else ""
     return tag("details", tag("summary", f"What {len(lines)} runs found"), tag("ul", *lines), class_="note")

@@ -1,18 +1,23 @@
 """What a report is about: one run, or the runs and cells of a benchmark, a sweep or a demo folder."""
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
+from pydantic import ValidationError
+
+from endotransfer.compare.benchmark_results import BenchmarkCell, BenchmarkResults, SuiteDescription, label_of
+from endotransfer.compare.system_row import file_slug
 from endotransfer.config import Experiment, read_experiment
-from endotransfer.errors import DataError, EndotransferError
-from endotransfer.report.benchmark_rows import BenchmarkTable, label_of, read_table
+from endotransfer.errors import CheckpointError, DataError, EndotransferError
+from endotransfer.io import JSON, read_json_object
+from endotransfer.methods.resolve import is_proposed
+from endotransfer.report.benchmark_rows import BenchmarkTable, read_table
+from endotransfer.results import Results
 
-Cell = dict[str, Any]  # the figures of one run, as in its results.json
+AGAIN = "measure the run again, or remove the file"
 
 
 @dataclass(frozen=True)
@@ -34,24 +39,26 @@ class Study:
     """All that was found in a folder."""
 
     path: Path
-    cells: list[Cell] = field(default_factory=list)
+    results: BenchmarkResults = field(default_factory=BenchmarkResults)  # of a single run: a benchmark of one cell
     runs: list[Run] = field(default_factory=list)
-    results: dict[str, Any] = field(default_factory=dict)  # results.json as a whole, where there is one
+
+    @property
+    def cells(self) -> list[BenchmarkCell]:
+        return self.results.cells
 
     @cached_property
     def table(self) -> BenchmarkTable:
         """The figures in rows and columns, as the other tables of a benchmark show them."""
-        return read_table({**self.results, "cells": self.cells})
+        return read_table(self.results)
 
     @property
     def title(self) -> str:
-        suite = self.results.get("suite")
-        named = suite.get("name") if isinstance(suite, dict) else self.results.get("name")
-        return str(named or self.path.resolve().name)
+        suite = self.results.suite
+        return suite.name if "name" in suite.model_fields_set and suite.name else self.path.resolve().name
 
     @property
     def is_sweep(self) -> bool:
-        return any(cell.get("grid") for cell in self.cells)
+        return any(cell.grid for cell in self.cells)
 
     @property
     def reference(self) -> str:
@@ -65,12 +72,13 @@ class Study:
         return {label: sorted(some, key=lambda run: (run.miou is None, run.seed)) for label, some in groups.items()}
 
     def shown(self, most: int) -> list[Run]:
-        """One run of each of at most `most` systems: those that frame the table first, then ours, then the best."""
+        """One run of each of at most `most` systems: bounds and reference, proposed methods, then the best."""
         firsts = [runs[0] for runs in self.systems().values()]
         frame = {row.label for row in self.table.rows if row.upper_bound} | {self.reference}
+        proposed = {cell.label for cell in self.cells if is_proposed(cell.results.method)}
 
         def rank(run: Run) -> tuple[bool, bool, float]:
-            return (run.label not in frame, not run.label.startswith("semantic_transfer"), -(run.miou or 0.0))
+            return (run.label not in frame, run.label not in proposed, -(run.miou or 0.0))
 
         chosen = sorted(firsts, key=rank)[:most]
         return [run for run in firsts if run in chosen]
@@ -86,22 +94,37 @@ def read_study(folder: Path) -> Study:
     """Read a run folder (`config.yaml`), or a folder with `results.json` (`cells`) and run folders in or under it."""
     if not folder.is_dir():
         raise DataError(f"there is no folder {folder}; give a run folder or a benchmark folder.")
-    results = _read_json(folder / "results.json")
-    if (folder / "config.yaml").exists() or "method" in results:
-        runs = [_run(folder, results, {})] if (folder / "config.yaml").exists() else []
-        return Study(folder, [results] if results else [], runs, results)
+    content = _read(folder / "results.json")
+    if (folder / "config.yaml").exists() or "method" in content:
+        return _study_of_run(folder)
     found = sorted(path.parent for path in [*folder.glob("*/config.yaml"), *folder.glob("runs/*/config.yaml")])
-    runs_with_results = [(path, _read_json(path / "results.json")) for path in found]
-    listed = results.get("cells")
-    cells = [cell for cell in listed if isinstance(cell, dict) and "method" in cell] if isinstance(listed, list) else []
-    cells = cells or [own for _, own in runs_with_results if own]
-    if not cells and not found:
+    of_runs = [(path, _results_of(path)) for path in found]
+    results = _benchmark(folder / "results.json", content)
+    if not results.cells:
+        single = [BenchmarkCell.of_run(own) for _, own in of_runs if own]
+        results = results.model_copy(update={"cells": single})
+    if not results.cells and not found:
         raise DataError(f"{folder} holds no run and no results.json with cells; give a run or a benchmark folder.")
-    slugs = {_slug(label_of(cell)): label_of(cell) for cell in cells}
+    return Study(folder, results, _runs(of_runs, results.cells))
+
+
+def _study_of_run(folder: Path) -> Study:
+    results = _results_of(folder)
+    cells = [BenchmarkCell.of_run(results)] if results else []
+    suite = SuiteDescription(name=results.name) if results and results.name else SuiteDescription()
+    runs = [_run(folder, cells[0] if cells else None, {})] if (folder / "config.yaml").exists() else []
+    return Study(folder, BenchmarkResults(suite=suite, cells=cells), runs)
+
+
+def _runs(of_runs: list[tuple[Path, Results | None]], cells: list[BenchmarkCell]) -> list[Run]:
+    slugs = {file_slug(cell.label): cell.label for cell in cells}
     by_name = {_folder_of(cell): cell for cell in reversed(cells)}  # a run under two labels goes by the first
-    runs = [_run(path, by_name.get(path.name) or own, slugs) for path, own in runs_with_results]
-    order = {label: place for place, label in enumerate(dict.fromkeys(map(label_of, cells)))}
-    return Study(folder, cells, sorted(runs, key=lambda run: order.get(run.label, len(order))), results)
+    runs = [
+        _run(path, by_name.get(path.name) or (BenchmarkCell.of_run(own) if own else None), slugs)
+        for path, own in of_runs
+    ]
+    order = {label: place for place, label in enumerate(dict.fromkeys(cell.label for cell in cells))}
+    return sorted(runs, key=lambda run: order.get(run.label, len(order)))
 
 
 def file_name(label: str, taken: Iterable[str] = ()) -> str:
@@ -113,23 +136,16 @@ def file_name(label: str, taken: Iterable[str] = ()) -> str:
     return name
 
 
-def _folder_of(cell: Cell) -> str:
-    return str(cell.get("run") or f"{_slug(label_of(cell))}-seed{cell.get('seed', 0)}")
+def _folder_of(cell: BenchmarkCell) -> str:
+    return cell.run or f"{file_slug(cell.label)}-seed{cell.seed}"
 
 
-def _slug(label: str) -> str:
-    """A label in the name of a benchmark's run folder, without what such a name cannot have."""
-    return re.sub(r"[^\w.+=,-]+", "-", label).strip("-.") or "row"
-
-
-def _run(path: Path, cell: Cell, slugs: dict[str, str]) -> Run:
+def _run(path: Path, cell: BenchmarkCell | None, slugs: dict[str, str]) -> Run:
     """An unfinished run has no cell; its folder tells whose it is, or its experiment does."""
-    if "method" not in cell:
-        slug, _, seed = path.resolve().name.rpartition("-seed")
-        return Run(slugs.get(slug) or _named_by_experiment(path), int(seed) if seed.isdecimal() else 0, path)
-    miou = cell.get("miou")
-    number = float(miou) if isinstance(miou, int | float) else None
-    return Run(label_of(cell), int(cell.get("seed", 0)), path, number)
+    if cell is not None:
+        return Run(cell.label, cell.seed, path, cell.figure("miou"))
+    slug, _, seed = path.resolve().name.rpartition("-seed")
+    return Run(slugs.get(slug) or _named_by_experiment(path), int(seed) if seed.isdecimal() else 0, path)
 
 
 def _named_by_experiment(path: Path) -> str:
@@ -137,18 +153,26 @@ def _named_by_experiment(path: Path) -> str:
         method = read_experiment(path / "config.yaml").method
     except EndotransferError:
         return path.resolve().name
-    return label_of(
-        {"method": method["name"], **{key: method[key] for key in ("preset", "variant") if method.get(key)}}
-    )
+    named = {key: method[key] for key in ("preset", "variant") if method.get(key)}
+    return label_of(Results.model_validate({"method": method["name"], **named}))
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, JSON]:
+    return read_json_object(path, DataError, AGAIN) if path.exists() else {}
+
+
+def _results_of(run: Path) -> Results | None:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as reason:
-        raise DataError(f"cannot read {path}: {reason}; measure the run again, or remove the file.") from None
-    if not isinstance(content, dict):
-        raise DataError(f"{path} holds no figures; measure the run again, or remove the file.")
-    return content
+        return Results.read(run / "results.json") if (run / "results.json").exists() else None
+    except CheckpointError as reason:
+        raise DataError(str(reason)) from None
+
+
+def _benchmark(path: Path, content: dict[str, JSON]) -> BenchmarkResults:
+    listed = content.get("cells")
+    named = [cell for cell in listed if isinstance(cell, dict) and "method" in cell] if isinstance(listed, list) else []
+    try:
+        return BenchmarkResults.model_validate({**content, "cells": named})
+    except ValidationError as reason:
+        fault = reason.errors(include_url=False)[0]
+        raise DataError(f"{path} is damaged: {'.'.join(map(str, fault['loc']))}: {fault['msg']}; {AGAIN}.") from None
