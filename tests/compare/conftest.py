@@ -64,7 +64,7 @@ class FakeTraining:
 
 def finish(run: RunFolder, experiment: Experiment, skill: float | None = None) -> Results:
     """results.json and scores.json of six images of three patients; the skill is that of method and seed."""
-    skills = {"source_only": 0.3, "lta": 0.5, "semantic_transfer": 0.7}
+    skills = {"source_only": 0.3, "lta": 0.5, "semantic_transfer": 0.7, "tag_transfer": 0.8}
     skill = skills[experiment.method["name"]] + 0.05 * experiment.seed if skill is None else skill
     draw = np.random.default_rng(experiment.seed)
     scores = Scores(["normal", "lesion"])

@@ -123,7 +123,7 @@ def test_changed_settings_are_refused_unless_forced(
     training: FakeTraining, make_suite: MakeSuite, run: Any, out: Path
 ) -> None:
     run(make_suite(SYSTEMS))
-    changed = make_suite([*SYSTEMS[:2], {"name": "semantic_transfer", "preset": "robust", "label": "Ours"}])
+    changed = make_suite([*SYSTEMS[:2], {"name": "tag_transfer", "label": "Ours"}])
     with pytest.raises(ConfigError, match="holds 'Ours' with seed 0, trained with other settings"):
         run(changed)
     (out / "results.json").unlink()  # the run folder tells as well
@@ -131,7 +131,7 @@ def test_changed_settings_are_refused_unless_forced(
         run(changed)
     results, _ = run(changed, force=True)
     assert [call[0] for call in training.calls[3:]] == ["Ours-seed0"]
-    assert results["cells"][2]["preset"] == "robust"
+    assert results.cells[2].results.method == "tag_transfer"
 
 
 def test_a_shared_run_is_trained_once(training: FakeTraining, make_suite: MakeSuite, run: Any, out: Path) -> None:

@@ -42,10 +42,10 @@ def test_every_point_is_a_row_of_the_file_s_method(path: Path) -> None:
 
 
 def test_sections_may_be_swept_and_a_row_may_be_the_base(path: Path) -> None:
-    suite = read_sweep(path, {"training.lr": [0.1, 0.5], "tag_weight": [0.0]}, system="Ours")
+    suite = read_sweep(path, {"training.lr": [0.1, 0.5], "mu": [10.0]}, system="Ours")
     experiments = [suite.experiment(row, 0, Path("p")) for row in suite.rows]
     assert [experiment.training.lr for experiment in experiments] == [0.1, 0.5]
-    assert suite.reference_label == "training.lr=0.5,tag_weight=0.0"
+    assert suite.reference_label == "training.lr=0.5,mu=10.0"
     assert read_sweep(path, {"mu": [3]}).reference_label is None
 
 
