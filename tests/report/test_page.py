@@ -5,9 +5,13 @@ import hashlib
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
+from jinja2 import UndefinedError
+from markupsafe import Markup
 
-from endotransfer.report.page import Html, Section, breakable, missing, tag, text, void, whole_page
+from endotransfer.report.page import Section, breakable, fill, missing, whole_page
+from endotransfer.report.tiles import Tile, TileRow
 
 HOSTILE = '"><script>alert(1)</script>'
 
@@ -30,19 +34,37 @@ class Parsed(HTMLParser):
 
 @pytest.fixture
 def page() -> str:
-    return whole_page(HOSTILE, Html(""), [Section("one", HOSTILE, missing(HOSTILE))])
+    return whole_page(HOSTILE, Markup(""), [Section("one", HOSTILE, missing(HOSTILE))])
 
 
 def test_text_is_escaped_once_and_html_is_left_alone() -> None:
-    assert text("<b> & \"'") == "&lt;b&gt; &amp; &quot;&#x27;"
-    assert text(Html("<b>")) == "<b>"
+    assert missing("<b> & \"'") == '<p class="missing">&lt;b&gt; &amp; &#34;&#39;</p>\n'
+    assert "<b>inside</b>" in whole_page("a", Markup("<b>inside</b>"), [])
 
 
-def test_attributes_are_escaped_and_spelled_as_html_has_them() -> None:
-    made = tag("p", HOSTILE, class_="a", data_value=HOSTILE, title=None)
-    assert Parsed(made).tags == [("p", {"class": "a", "data-value": HOSTILE})]
-    assert Parsed(made).text == HOSTILE
-    assert void("img", alt="a") == '<img alt="a">'
+def test_a_template_that_lacks_a_value_is_an_error_not_a_gap() -> None:
+    with pytest.raises(UndefinedError, match="sentence"):
+        fill("missing.html")
+
+
+def test_text_in_attributes_is_escaped() -> None:
+    row = TileRow(HOSTILE, HOSTILE, [Tile(np.zeros((2, 3, 3), np.uint8), HOSTILE, HOSTILE)])
+    parsed = Parsed(fill("predictions.html", introduction=HOSTILE, rows=[row], notes=[HOSTILE]))
+    assert {name for name, _ in parsed.tags} <= {
+        "p",
+        "div",
+        "h3",
+        "span",
+        "figure",
+        "img",
+        "figcaption",
+        "br",
+        "b",
+        "code",
+    }
+    (image,) = [found for name, found in parsed.tags if name == "img"]
+    assert image["alt"] == f"{HOSTILE}: {HOSTILE}"
+    assert (image["width"], image["height"]) == ("3", "2")
 
 
 def test_a_long_name_may_break_and_stays_escaped() -> None:

@@ -1,9 +1,10 @@
 """The figures of a run as they come: `metrics.csv` (one value a row) and TensorBoard, which show the same."""
 
 import csv
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
+from endotransfer.engine.event_files import EventFiles
 from endotransfer.errors import CheckpointError
 from endotransfer.io import write_atomically
 
@@ -15,7 +16,7 @@ class RunLog:
 
     def __init__(self, folder: Path | None, *, tensorboard: bool = True) -> None:
         self._path = folder / "metrics.csv" if folder else None
-        self._board = Board(folder / "tensorboard") if folder and tensorboard else None
+        self._events = EventFiles(folder / "tensorboard") if folder and tensorboard else None
         if self._path and not self._path.exists():
             self._path.write_text(",".join(COLUMNS) + "\n")
 
@@ -26,9 +27,9 @@ class RunLog:
         header, *rows = self._path.read_text().splitlines(keepends=True)
         before = [row for row in rows if row.endswith("\n") and _written_before(step, row.split(","))]
         write_atomically(self._path, "".join([header, *before]), CheckpointError)
-        if self._board is not None:
+        if self._events is not None:
             last = [row for row in csv.reader(before) if int(row[0]) == step]
-            self._board.rewind(step, {name: float(value) for _, _, _, name, value in last})
+            self._events.rewind(step, {name: float(value) for _, _, _, name, value in last})
 
     def write(self, step: int, epoch: int, stage: str, figures: dict[str, float]) -> None:
         if not self._path:
@@ -41,54 +42,42 @@ class RunLog:
             raise CheckpointError(
                 f"cannot write {self._path}: {reason.strerror}; free some space and start again with --resume."
             ) from reason
-        if self._board is not None:
-            self._board.write(step, figures)
+        if self._events is not None:
+            self._events.write(step, figures)
 
     def close(self) -> None:
-        if self._board is not None:
-            self._board.close()
+        if self._events is not None:
+            self._events.close()
 
 
-class _Writer(Protocol):
-    """What is used of TensorBoard's `SummaryWriter`, whose methods have no types."""
+@dataclass(frozen=True)
+class LogRow:
+    """One figure of metrics.csv; `cells` is the row as it was written."""
 
-    def add_scalar(self, tag: str, scalar_value: float, global_step: int) -> None: ...
-    def close(self) -> None: ...
+    step: int
+    epoch: int
+    stage: str
+    name: str
+    value: float
+    cells: list[str]
 
 
-class Board:
-    """TensorBoard's event files; a new one for every start of the run, opened with its first figure."""
+def read_log(run: Path) -> list[LogRow]:
+    """The figures that the run in folder `run` has logged; empty where there is no table that can be read."""
+    try:
+        with (run / "metrics.csv").open(newline="", encoding="utf-8") as file:
+            header, *rows = csv.reader(file)
+    except (OSError, ValueError, csv.Error):
+        return []
+    return [found for row in rows if (found := _log_row(row))] if tuple(header) == COLUMNS else []
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._writer: _Writer | None = None
-        self._purge_step: int | None = None
-        self._again: dict[str, float] = {}
 
-    def rewind(self, step: int, last: dict[str, float]) -> None:
-        """Hide what earlier files hold from `step` on, and write `last`, the figures of `step` itself, again.
-
-        TensorBoard can only drop a whole step, but a target pass logs after the checkpoint of its step was saved.
-        """
-        self._purge_step, self._again = step, last
-
-    def write(self, step: int, figures: dict[str, float]) -> None:
-        if self._writer is None:
-            self._writer = self._open()
-        for name, value in figures.items():
-            self._writer.add_scalar(name, value, step)
-
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-
-    def _open(self) -> _Writer:
-        from torch.utils.tensorboard import SummaryWriter
-
-        writer: _Writer = SummaryWriter(str(self._folder), purge_step=self._purge_step)
-        for name, value in self._again.items():
-            writer.add_scalar(name, value, self._purge_step or 0)
-        return writer
+def _log_row(row: list[str]) -> LogRow | None:
+    """None for a line that was cut off."""
+    try:
+        return LogRow(int(row[0]), int(row[1]), row[2], row[3], float(row[4]), row)
+    except (ValueError, IndexError):
+        return None
 
 
 def _written_before(step: int, row: list[str]) -> bool:

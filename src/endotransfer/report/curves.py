@@ -1,6 +1,5 @@
 """Loss curves: a panel for every term of the objective, a line for every seed."""
 
-import csv
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
-from endotransfer.engine.run_log import COLUMNS
+from endotransfer.engine.run_log import COLUMNS, read_log
 from endotransfer.report.csv_file import write_csv
-from endotransfer.report.drawing import Theme, caption, embed, panels, plain_axes, render
-from endotransfer.report.page import Html, Section, join, missing, paragraph, tag
+from endotransfer.report.drawing import PageFigure, Theme, draw_figure, panels, plain_axes
+from endotransfer.report.page import Section, fill, missing
 from endotransfer.report.study import Run, Study, file_name
 
 MOST = 24  # systems with a figure of their own
@@ -43,58 +43,51 @@ class Curves:
     stages: list[tuple[int, str]]  # the step at which each begins
 
 
+@dataclass(frozen=True)
+class SystemCurves:
+    """What the page shows of one system; `figure` None: its runs logged nothing."""
+
+    label: str
+    note: str = ""
+    figure: PageFigure | None = None
+    open: bool = False
+
+
 def curves_section(study: Study, folder: Path) -> Section:
-    parts: list[Html] = [paragraph(INTRODUCTION)]
-    taken: list[str] = []
     systems = list(study.systems().items())
+    if not systems:
+        body = missing("No run folder lies here, only figures, so there are no loss curves.")
+        return Section("curves", "Loss curves", body)
+    shown: list[SystemCurves] = []
+    taken: list[str] = []
     for label, runs in systems[:MOST]:
         curves = [found for run in runs if (found := read_curves(run)) is not None]
         if not curves:
-            parts.append(missing(f"{label}: no metrics.csv with figures in its run folder, so there is no curve."))
+            shown.append(SystemCurves(label))
             continue
         taken.append(file_name(label, taken))
         figure = _figure(label, curves, folder, f"curves-{taken[-1]}")
         note = f"{len(curves)} seed{'s' * (len(curves) > 1)}"
-        opened = "open" if len(taken) == 1 else None
-        parts.append(tag("details", tag("summary", label, tag("span", note)), figure, open=opened))
-    if len(systems) > MOST:
-        parts.append(missing(f"{len(systems) - MOST} more systems have no curves here; their metrics.csv has them."))
-    if not systems:
-        parts = [missing("No run folder lies here, only figures, so there are no loss curves.")]
-    return Section("curves", "Loss curves", join(*parts))
+        shown.append(SystemCurves(label, note, figure, open=len(taken) == 1))
+    more = max(0, len(systems) - MOST)
+    return Section("curves", "Loss curves", fill("curves.html", introduction=INTRODUCTION, systems=shown, more=more))
 
 
 def read_curves(run: Run) -> Curves | None:
-    """What `run` logged; None where there is no table that can be read."""
-    try:
-        with (run.path / "metrics.csv").open(newline="", encoding="utf-8") as file:
-            header, *rows = csv.reader(file)
-    except (OSError, ValueError, csv.Error):
-        return None
+    """What `run` logged; None where there is no loss among it."""
+    rows = read_log(run.path)
     series: dict[str, Series] = {}
     stages: list[tuple[int, str]] = []
     before = 0  # the last step of the stage before
     for row in rows:
-        point = _point(row)
-        if point is None:
-            continue
-        step, value = point
-        one = series.setdefault(row[3], Series(row[3], [], []))
-        one.steps.append(step)
-        one.values.append(value)
-        if not row[3].startswith("pass/") and (not stages or stages[-1][1] != row[2]):
-            stages.append((before, row[2]))
-        before = step
+        one = series.setdefault(row.name, Series(row.name, [], []))
+        one.steps.append(row.step)
+        one.values.append(row.value)
+        if not row.name.startswith("pass/") and (not stages or stages[-1][1] != row.stage):
+            stages.append((before, row.stage))
+        before = row.step
     shown = {name: series[name] for name in _in_order(series)}
-    return Curves(run.seed, rows, shown, stages) if tuple(header) == COLUMNS and shown else None
-
-
-def _point(row: list[str]) -> tuple[int, float] | None:
-    """Step and value of a row; None for a line that was cut off."""
-    try:
-        return int(row[0]), float(row[4])
-    except (ValueError, IndexError):
-        return None
+    return Curves(run.seed, [row.cells for row in rows], shown, stages) if shown else None
 
 
 def _in_order(names: Sequence[str] | dict[str, Series]) -> list[str]:
@@ -103,7 +96,7 @@ def _in_order(names: Sequence[str] | dict[str, Series]) -> list[str]:
     return [name for kind in kinds for name in names if name.startswith(kind)]
 
 
-def _figure(label: str, curves: list[Curves], folder: Path, name: str) -> Html:
+def _figure(label: str, curves: list[Curves], folder: Path, name: str) -> PageFigure:
     rows = [[one.seed, *row] for one in curves for row in one.rows]
     write_csv(folder / f"{name}.csv", ("seed", *COLUMNS), rows)
     names = list(dict.fromkeys(name for one in curves for name in one.series))
@@ -114,9 +107,8 @@ def _figure(label: str, curves: list[Curves], folder: Path, name: str) -> Html:
             _panel(cell, theme, series, curves)
         return figure
 
-    drawing = render(draw, folder / f"{name}.png")
     alt = f"Loss curves of {label}: {', '.join(names)}"
-    return embed(drawing, alt, caption("Horizontal: training steps.", f"{name}.png", f"{name}.csv"))
+    return draw_figure(draw, folder / f"{name}.png", alt=alt, caption="Horizontal: training steps.")
 
 
 def _panel(axes: Axes, theme: Theme, name: str, curves: list[Curves]) -> None:
@@ -150,7 +142,7 @@ def _exponent(values: list[list[float]]) -> int:
     return 0 if not np.isfinite(largest) or 0.01 <= largest < 1000 or largest == 0 else math.floor(math.log10(largest))
 
 
-def running_mean(values: Sequence[float], width: int = SMOOTH) -> np.ndarray:
+def running_mean(values: Sequence[float], width: int = SMOOTH) -> NDArray[np.float64]:
     """The mean of each value and those before it, never of later ones: a jump shows where it was."""
     sums = np.convolve(values, np.ones(width))[: len(values)]
     return sums / np.minimum(np.arange(1, len(values) + 1), width)

@@ -4,7 +4,6 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -14,7 +13,7 @@ from PIL import Image
 
 from endotransfer.errors import DataError
 from endotransfer.io import write_atomically
-from endotransfer.report.page import Html, data_uri, join, tag, text, void
+from endotransfer.report.page import data_uri
 
 DPI = 160
 COLUMNS, COLUMNS_NARROW = 4, 2  # panels side by side on a laptop and on a phone
@@ -39,40 +38,62 @@ Draw = Callable[[Theme, int], Figure]  # theme, panels side by side
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """A figure as it stands in the page: PNG bytes by (theme, width)."""
+class Variant:
+    """A figure as PNG, and for which pages it is meant."""
 
-    variants: dict[tuple[str, str], bytes]
+    content: bytes
+    media: str  # a CSS media query
+
+    @property
+    def uri(self) -> str:
+        return data_uri(self.content)
+
+    @property
+    def width(self) -> int:
+        """In CSS pixels, so that the page does not jump while it loads."""
+        return self._css_pixels()[0]
+
+    @property
+    def height(self) -> int:
+        return self._css_pixels()[1]
+
+    def _css_pixels(self) -> tuple[int, int]:
+        with Image.open(io.BytesIO(self.content)) as image:
+            return round(image.width * 100 / DPI), round(image.height * 100 / DPI)
 
 
-def render(draw: Draw, path: Path, *, narrow: bool = True) -> Drawing:
-    """Draw every variant; the light, wide one is also saved as `path`."""
+@dataclass(frozen=True)
+class PageFigure:
+    """A figure with its caption; the browser takes the variant that suits its colours and width."""
+
+    variants: list[Variant]
+    plain: Variant  # light and wide: for browsers that choose none
+    alt: str
+    caption: str
+    files: tuple[str, str]  # the figure and its data, beside the page
+
+
+def draw_figure(draw: Draw, path: Path, *, alt: str, caption: str, narrow: bool = True) -> PageFigure:
+    """Draw every variant; the light, wide one is also saved as `path`, beside the CSV file of the same name."""
     widths = {"narrow": COLUMNS_NARROW} if narrow else {}
-    variants = {
-        (name, width): _png(draw, theme, columns)
+    drawn = {
+        (name, width): Variant(_png(draw, theme, columns), _media(name, width))
         for name, theme in (("dark", DARK), ("light", LIGHT))
         for width, columns in (*widths.items(), ("wide", COLUMNS))
     }
-    write_atomically(path, variants["light", "wide"], DataError)
-    return Drawing(variants)
+    plain = drawn["light", "wide"]
+    write_atomically(path, plain.content, DataError)
+    return PageFigure([*drawn.values()], plain, alt, caption, (path.name, path.with_suffix(".csv").name))
 
 
-def embed(drawing: Drawing, alt: str, caption: object) -> Html:
-    """The figure with its caption; the browser takes the variant that suits its colours and width."""
-    sources = []
-    for (theme, width), content in drawing.variants.items():
-        conditions = [f"(prefers-color-scheme: {theme})"]
-        conditions += ["(max-width: 600px)"] if width == "narrow" else []
-        sources.append(void("source", media=" and ".join(conditions), srcset=data_uri(content), **_size(content)))
-    plain = drawing.variants["light", "wide"]
-    image = void("img", src=data_uri(plain), alt=alt, **_size(plain))
-    return tag("figure", tag("picture", *sources, image), tag("figcaption", text(caption)))
+def _media(theme: str, width: str) -> str:
+    return f"(prefers-color-scheme: {theme})" + (" and (max-width: 600px)" if width == "narrow" else "")
 
 
 def panels(
     theme: Theme, count: int, columns: int, *, size: tuple[float, float], margins: tuple[float, float, float, float],
     foot: float = 0.0,
-) -> tuple[Figure, Any]:  # fmt: skip
+) -> tuple[Figure, list[Axes]]:  # fmt: skip
     """A figure with `count` panels in rows of `columns`, and the list of their axes.
 
     `size` of a panel with its `margins` (left, right, top, bottom), and `foot` under all of them, in inches: fixed, for
@@ -92,7 +113,7 @@ def panels(
     axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw=spaces).ravel()
     for unused in axes[count:]:
         unused.set_axis_off()
-    return figure, axes[:count]
+    return figure, list(axes[:count])
 
 
 def plain_axes(axes: Axes, theme: Theme) -> None:
@@ -101,16 +122,6 @@ def plain_axes(axes: Axes, theme: Theme) -> None:
     axes.grid(axis="y", color=theme.line, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(length=0)
-
-
-def files_named(*names: str) -> Html:
-    """`Files: a.png, a.csv`, for the end of a caption."""
-    spelled = [tag("code", name) for name in names]
-    return Html("Files: " + ", ".join(spelled) + ".")
-
-
-def caption(sentence: object, *names: str) -> Html:
-    return join(text(sentence), files_named(*names))
 
 
 def _png(draw: Draw, theme: Theme, columns: int) -> bytes:
@@ -123,13 +134,7 @@ def _png(draw: Draw, theme: Theme, columns: int) -> bytes:
     return small.getvalue()
 
 
-def _size(content: bytes) -> dict[str, int]:
-    """In CSS pixels, so that the page does not jump while it loads."""
-    with Image.open(io.BytesIO(content)) as image:
-        return {"width": round(image.width * 100 / DPI), "height": round(image.height * 100 / DPI)}
-
-
-def figure_settings(theme: Theme) -> dict[str, Any]:
+def figure_settings(theme: Theme) -> dict[str, str | float]:
     return {
         "font.family": "DejaVu Sans", "font.size": 8, "axes.titlesize": 8.5, "axes.titleweight": "regular",
         "axes.titlelocation": "left", "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,

@@ -15,11 +15,10 @@ from endotransfer.errors import DataError, EndotransferError
 from endotransfer.metrics import rates
 from endotransfer.predict.predictor import Predictor, load
 from endotransfer.report.csv_file import write_csv
-from endotransfer.report.drawing import files_named
-from endotransfer.report.page import Section, join, missing, paragraph
+from endotransfer.report.page import Section, fill, missing
 from endotransfer.report.run_images import RunImages
 from endotransfer.report.study import Run, Study
-from endotransfer.report.tiles import IMAGE, Tile, TileRow, painted, shrink, strip, write_sheet
+from endotransfer.report.tiles import IMAGE, Tile, TileRow, painted, shrink, write_sheet
 
 SYSTEMS = 5  # with image and truth, a row of seven
 EACH = 2  # images of each kind
@@ -52,14 +51,14 @@ def gallery_section(study: Study, images: RunImages, folder: Path) -> Section:
     write_sheet(folder / "predictions.png", rows)
     table = [(c.kind, c.key, label, _iou(found, c.key)) for c in choices for label, found in scores.items()]
     write_csv(folder / "predictions.csv", ("kind", "image", "system", "iou"), table)
-    told = (
+    introduction = (
         f"Test images by the IoU of {leader.label} (seed {leader.seed}): its best, its median and its worst; where "
         "the IoU is the same, the one with more wrong pixels is worse. "
         "Tinted: what is predicted, or drawn under truth; the white line repeats the truth. The number is "
         "the image's IoU of the lesion in per cent (without lesions the mean over classes)."
     )
-    end = paragraph(files_named("predictions.png", "predictions.csv"), kind="note")
-    return Section("predictions", "Predictions", join(paragraph(told), *map(strip, rows), *map(missing, notes), end))
+    body = fill("predictions.html", introduction=introduction, rows=rows, notes=notes)
+    return Section("predictions", "Predictions", body)
 
 
 def _beside(study: Study, leader: Run) -> list[Run]:
@@ -75,8 +74,8 @@ def read_scores(run: Run) -> dict[str, Score] | None:
         lesions = any(row["lesions"] is not None for row in rows)
         ious = 100 * (rates.lesion_iou(matrices) if lesions else rates.miou(matrices))
         wrong = matrices.sum((1, 2)) - np.trace(matrices, axis1=1, axis2=2)
-        judged = zip(rows, ious, wrong, strict=True)
-        found = {str(row["key"]): Score(float(iou), int(bad)) for row, iou, bad in judged if np.isfinite(iou)}
+        scored = zip(rows, ious, wrong, strict=True)
+        found = {str(row["key"]): Score(float(iou), int(bad)) for row, iou, bad in scored if np.isfinite(iou)}
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
     return found or None
@@ -106,8 +105,8 @@ def _iou(scores: Mapping[str, Score], key: str) -> float | None:
 def _rows(
     study: Study, leader: Run, choices: Sequence[Choice], scores: dict[str, dict[str, Score]], images: RunImages
 ) -> tuple[list[TileRow], list[str]]:
-    material = images.of(leader)
-    samples = {sample.key: sample for sample in material.test}
+    data = images.of(leader)
+    samples = {sample.key: sample for sample in data.test}
     lost = [choice.key for choice in choices if choice.key not in samples]
     if lost:
         raise DataError(f"the test image {lost[0]} of {leader.path} is not among its test folders any more.")
@@ -116,7 +115,7 @@ def _rows(
     for choice in choices:
         sample = samples[choice.key]
         ious = {label: _iou(of_system, choice.key) for label, of_system in scores.items()}
-        tiles = _tiles(sample, images, material.test_classes, predictors, ious)
+        tiles = _tiles(sample, images, data.test_classes, predictors, ious)
         note = " · ".join(filter(None, (choice.key, sample.finding)))
         rows.append(TileRow(choice.kind.capitalize(), note, tiles))
     return rows, notes

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from endotransfer.compare.benchmark_results import BenchmarkCell
 from endotransfer.report.csv_file import write_csv
-from endotransfer.report.drawing import Theme, caption, embed, panels, render
-from endotransfer.report.page import Html, Section, join, missing, paragraph
+from endotransfer.report.drawing import PageFigure, Theme, draw_figure, panels
+from endotransfer.report.page import Section, fill
 from endotransfer.report.study import Study
 
 MAP = "cividis"  # the same for every kind of colour vision, and its lightness rises with the value
@@ -22,8 +22,7 @@ INTRODUCTION = (
     "mIoU in per cent on the test images, by the two settings that were varied (mean over seeds). The frame is "
     "the best cell. A setting that hardly matters gives a field of one colour: read the scale before the colours."
 )
-Setting = float | int | str | None  # a value of a grid
-SINGLE = "Curves and predictions of a single point are in the report of its own run folder."
+Setting = int | float | str | None  # a value that a sweep gave to a setting
 
 
 @dataclass(frozen=True)
@@ -42,14 +41,11 @@ class Grid:
 
 def heatmap_section(study: Study, folder: Path) -> Section:
     grids, odd = read_grids(study.cells)
-    parts: list[Html] = []
-    for number, grid in enumerate(grids, 1):
-        name = "sensitivity" if len(grids) == 1 else f"sensitivity-{number}"
-        parts.append(_figure(grid, folder, name))
-    for keys in odd:
-        parts.append(missing(f"The sweep over {', '.join(keys)} has {len(keys)} settings; a heat map shows two."))
-    parts = [paragraph(INTRODUCTION), *parts, paragraph(SINGLE, kind="note")] if grids else parts
-    return Section("sensitivity", "Sensitivity", join(*parts))
+    names = ["sensitivity"] if len(grids) == 1 else [f"sensitivity-{number}" for number in range(1, len(grids) + 1)]
+    figures = [_figure(grid, folder, name) for grid, name in zip(grids, names, strict=True)]
+    notes = [f"The sweep over {', '.join(keys)} has {len(keys)} settings; a heat map shows two." for keys in odd]
+    body = fill("sensitivity.html", introduction=INTRODUCTION, figures=figures, notes=notes)
+    return Section("sensitivity", "Sensitivity", body)
 
 
 def read_grids(cells: Sequence[BenchmarkCell]) -> tuple[list[Grid], list[tuple[str, ...]]]:
@@ -72,7 +68,7 @@ def _grid(keys: tuple[str, ...], cells: list[BenchmarkCell]) -> Grid:
     return Grid((first, second), _ordered(r for r, _ in scores), _ordered(c for _, c in scores), scores)
 
 
-def _figure(grid: Grid, folder: Path, name: str) -> Html:
+def _figure(grid: Grid, folder: Path, name: str) -> PageFigure:
     rows = [
         [row, column, _mean(some) if some else None, stdev(some) if len(some) > 1 else None, len(some)]
         for (row, column), some in sorted(grid.scores.items(), key=lambda item: _place(grid, item[0]))
@@ -85,9 +81,9 @@ def _figure(grid: Grid, folder: Path, name: str) -> Html:
         _draw(axes, figure, theme, grid)
         return figure
 
-    drawing = render(draw, folder / f"{name}.png", narrow=False)
     alt = f"Heat map of mIoU over {grid.keys[0]} and {grid.keys[1]}"
-    return embed(drawing, alt, caption(f"mIoU by {grid.keys[0]} and {grid.keys[1]}.", f"{name}.png", f"{name}.csv"))
+    caption = f"mIoU by {grid.keys[0]} and {grid.keys[1]}."
+    return draw_figure(draw, folder / f"{name}.png", alt=alt, caption=caption, narrow=False)
 
 
 def _draw(axes: Axes, figure: Figure, theme: Theme, grid: Grid) -> None:
@@ -127,8 +123,7 @@ def _ordered(values: Iterable[Setting]) -> list[Setting]:
     """Numbers by size, before anything else by name."""
 
     def rank(value: Setting) -> tuple[bool, float, str]:
-        number = isinstance(value, int | float)
-        return (not number, float(value) if isinstance(value, int | float) else 0.0, "" if number else str(value))
+        return (False, value, "") if isinstance(value, int | float) else (True, 0.0, str(value))
 
     return sorted(set(values), key=rank)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from markupsafe import Markup
 from rich.console import Console
 
 from endotransfer.errors import ConfigError, EndotransferError
@@ -10,7 +11,7 @@ from endotransfer.io import write_atomically
 from endotransfer.report.curves import curves_section
 from endotransfer.report.gallery import gallery_section
 from endotransfer.report.heatmap import heatmap_section
-from endotransfer.report.page import Html, Section, join, missing, tag, text, whole_page
+from endotransfer.report.page import Section, fill, missing, whole_page
 from endotransfer.report.propagation_figure import propagation_section
 from endotransfer.report.results_table import table_section
 from endotransfer.report.run_images import RunImages
@@ -68,7 +69,7 @@ def _attempt(anchor: str, title: str, build: Callable[[], Section], console: Con
         return Section(anchor, title, missing(f"This part could not be drawn: {reason}"))
 
 
-def _head(study: Study) -> Html:
+def _head(study: Study) -> Markup:
     """What the page is about, and the few figures one looks for first."""
     dates = sorted({cell.results.date for cell in study.cells if cell.results.date})
     images = sorted({cell.results.images for cell in study.cells if cell.results.images is not None})
@@ -78,19 +79,17 @@ def _head(study: Study) -> Html:
         f"{'–'.join(f'{n:,}' for n in images)} test images" if images else "",
         " to ".join(dict.fromkeys([*dates[:1], *dates[-1:]])),
     ]
-    facts = [tag("div", tag("dt", name), tag("dd", value, tag("small", note))) for name, value, note in _facts(study)]
-    line = tag("p", Html(" · ".join(tag("span", part) for part in lead if part)), class_="lead")
-    return join(line, tag("dl", *facts, class_="facts")) if facts else line
+    return fill("head.html", lead=[part for part in lead if part], facts=_facts(study))
 
 
-def _facts(study: Study) -> list[tuple[str, str, Html]]:
-    """The best system's mIoU, what it gains over training on the source alone, and the bound above it."""
+def _facts(study: Study) -> list[tuple[str, str, str]]:
+    """Name, value, note: the best system's mIoU, what it gains over the source alone, and the bound above it."""
     measured = [(row, figure.mean) for row in study.table.rows if (figure := row.figures["miou"]) is not None]
     free = sorted(((row, mean) for row, mean in measured if not row.upper_bound), key=lambda pair: -pair[1])
-    facts = [("mIoU of the best system", f"{mean:.1f}", text(row.label)) for row, mean in free[:1]]
+    facts = [("mIoU of the best system", f"{mean:.1f}", row.label) for row, mean in free[:1]]
     base = next((mean for row, mean in measured if row.label == study.reference), None)
     if free and base is not None and free[0][0].label != study.reference:
-        note = text(f"{study.reference} has {base:.1f}")
+        note = f"{study.reference} has {base:.1f}"
         facts.append(("gained over the reference", f"{free[0][1] - base:+.1f}", note))
-    facts += [("with the target's masks", f"{mean:.1f}", text(row.label)) for row, mean in measured if row.upper_bound]
+    facts += [("with the target's masks", f"{mean:.1f}", row.label) for row, mean in measured if row.upper_bound]
     return facts

@@ -1,6 +1,7 @@
 """The paper's propagation figure: the pseudo-labels of a few target images, epoch by epoch."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,10 @@ from endotransfer.data.read.checked_mask import read_checked_mask
 from endotransfer.engine.run_folder import PROPAGATION
 from endotransfer.errors import EndotransferError
 from endotransfer.report.csv_file import write_csv
-from endotransfer.report.drawing import files_named
-from endotransfer.report.page import Html, Section, join, missing, paragraph, tag
+from endotransfer.report.page import Section, fill, missing
 from endotransfer.report.run_images import RunImages
 from endotransfer.report.study import Run, Study, file_name
-from endotransfer.report.tiles import IMAGE, Pixels, Tile, TileRow, shrink, strip, write_sheet
+from endotransfer.report.tiles import IMAGE, Pixels, Tile, TileRow, shrink, write_sheet
 
 EPOCHS = 5  # shown; the CSV has all
 SYSTEMS = 6
@@ -26,26 +26,37 @@ INTRODUCTION = (
     "Which target pixels carried a pseudo-label, and which one, before each epoch. Coloured: labelled; grey: not yet. "
     "The number is the share of the image's pixels that are labelled. The masks under truth were never trained on."
 )
-NONE_KEPT = "No run here kept pseudo-labels: its method makes none, or it was trained by an older version."
+NONE_STORED = "No run here stored pseudo-labels: its method makes none, or it was trained by an older version."
 Maps = dict[str, dict[int, Pixels]]  # by image, by epoch
+
+
+@dataclass(frozen=True)
+class RunPropagation:
+    """What the page shows of one run."""
+
+    label: str
+    seed: int
+    legend: list[tuple[str, str]]  # name and colour of every class
+    rows: list[TileRow]
+    notes: list[str]
+    files: tuple[str, str]
 
 
 def propagation_section(study: Study, images: RunImages, folder: Path) -> Section:
     found = [(run, maps) for runs in study.systems().values() for run in runs[:1] if (maps := read_maps(run))]
     if not found:
-        return Section("propagation", "Pseudo-labels", missing(NONE_KEPT))
-    parts: list[Html] = [paragraph(INTRODUCTION)]
+        return Section("propagation", "Pseudo-labels", missing(NONE_STORED))
     taken: list[str] = []
+    shown = []
     for run, maps in found[:SYSTEMS]:
         taken.append(file_name(run.label, taken))
-        inside = _figure(run, maps, images, folder, f"propagation-{taken[-1]}")
-        summary = tag("summary", run.label, tag("span", f"seed {run.seed}"))
-        parts.append(tag("details", summary, inside, open="open" if len(taken) == 1 else None))
-    return Section("propagation", "Pseudo-labels", join(*parts))
+        shown.append(_of_run(run, maps, images, folder, f"propagation-{taken[-1]}"))
+    body = fill("propagation.html", introduction=INTRODUCTION, runs=shown)
+    return Section("propagation", "Pseudo-labels", body)
 
 
 def read_maps(run: Run) -> Maps:
-    """Every kept map of `run`: uint8 [H, W] by image and epoch.  What cannot be read is passed over."""
+    """Every stored map of `run`: uint8 [H, W] by image and epoch.  What cannot be read is passed over."""
     maps: Maps = {}
     root = run.path / PROPAGATION
     for epoch in sorted(root.glob("epoch-*")):
@@ -61,21 +72,20 @@ def read_maps(run: Run) -> Maps:
     return maps
 
 
-def _figure(run: Run, maps: Maps, images: RunImages, folder: Path, name: str) -> Html:
+def _of_run(run: Run, maps: Maps, images: RunImages, folder: Path, name: str) -> RunPropagation:
     try:
-        material = images.of(run)
-        samples, classes = {sample.key: sample for sample in material.target}, material.classes
-        note = []
+        data = images.of(run)
+        samples, classes = {sample.key: sample for sample in data.target}, data.classes
+        notes = []
     except EndotransferError as reason:
         samples, classes = {}, None
-        note = [missing(f"The maps stand alone, without their images: {reason}")]
+        notes = [f"The maps stand alone, without their images: {reason}"]
     names = classes.names if classes else tuple(f"class {k}" for k in range(1 + _highest(maps)))
     columns = ("image", "epoch", "labelled", *(f"share_{one}" for one in names))
     write_csv(folder / f"{name}.csv", columns, _table(maps, len(names)))
     rows = [_row(key, by_epoch, samples.get(key), classes, images) for key, by_epoch in maps.items()]
     write_sheet(folder / f"{name}.png", rows)
-    files = paragraph(files_named(f"{name}.png", f"{name}.csv"), kind="note")
-    return join(_key(names), *map(strip, rows), *note, files)
+    return RunPropagation(run.label, run.seed, _legend(names), rows, notes, (f"{name}.png", f"{name}.csv"))
 
 
 def _row(
@@ -136,13 +146,8 @@ def _highest(maps: Maps) -> int:
     return max(int(labels[labels != IGNORE].max(initial=0)) for one in maps.values() for labels in one.values())
 
 
-def _key(names: Sequence[str]) -> Html:
+def _legend(names: Sequence[str]) -> list[tuple[str, str]]:
     """Which colour is which class."""
     colours = colour_table()
     entries = [(name, colours[k]) for k, name in enumerate(names)] + [("not labelled", colours[IGNORE])]
-    return tag("ul", *(tag("li", _swatch(colour), name) for name, colour in entries), class_="key")
-
-
-def _swatch(colour: Pixels) -> Html:
-    fill = "#" + "".join(f"{int(part):02x}" for part in colour)
-    return tag("svg", tag("rect", width=10, height=10, rx=2, fill=fill), viewBox="0 0 10 10", aria_hidden="true")
+    return [(name, "#" + "".join(f"{int(part):02x}" for part in colour)) for name, colour in entries]

@@ -1,6 +1,7 @@
 """The results as a table of the page: a row a system, means over seeds, best and runner-up marked, sortable."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
@@ -9,8 +10,7 @@ from endotransfer.metrics import FIGURES, Figure, figures
 from endotransfer.metrics.figure import legend
 from endotransfer.report.benchmark_rows import BY_CLASS, BenchmarkTable, TableRow
 from endotransfer.report.csv_file import write_csv
-from endotransfer.report.drawing import files_named
-from endotransfer.report.page import Html, Section, breakable, join, paragraph, tag
+from endotransfer.report.page import Section, fill
 from endotransfer.report.ranking import rank
 from endotransfer.report.study import Study
 
@@ -19,7 +19,17 @@ NOTE = (
     "runner-up, among the systems that saw no mask of the target. A click on a head sorts."
 )
 FEW = 3  # remarks that need not be folded
-Shown = tuple[str, float | None, str | None]  # text, what it is sorted by, class
+
+
+@dataclass(frozen=True)
+class TableCell:
+    shown: str = "–"
+    value: float | None = None  # what it is sorted by
+    mark: str | None = None  # its class: best, runner-up
+    aside: str = ""  # in small type behind it
+
+
+HtmlRow = tuple[str, list[TableCell]]  # label of the system, and its cells
 
 
 def table_section(study: Study, folder: Path) -> Section:
@@ -32,70 +42,50 @@ def table_section(study: Study, folder: Path) -> Section:
     heads, rows = html_rows(table, extras)
     notes = [NOTE, *_explained(table, [figure for figure in beside if figure.label in extras])]
     notes += [*_against(table), *_printed(table)]
-    remarks = [tag("li", note) for row in table.rows for note in row.notes]
-    return Section(
-        "table",
-        "Results",
-        join(
-            as_table(heads, rows),
-            paragraph(join(" ".join(notes), files_named("table.csv")), kind="note"),
-            tag("ul", *remarks, class_="note") if remarks else "",
-            _found(study),
-        ),
-    )
+    remarks = [note for row in table.rows for note in row.notes]
+    body = fill("table.html", heads=heads, rows=rows, notes=notes, remarks=remarks, findings=_findings(study), few=FEW)
+    return Section("table", "Results", body)
 
 
-def html_rows(table: BenchmarkTable, extras: dict[str, dict[str, float | None]]) -> tuple[list[str], list[list[Shown]]]:
+def html_rows(table: BenchmarkTable, extras: dict[str, dict[str, float | None]]) -> tuple[list[str], list[HtmlRow]]:
     """The heads, and for each system the cells under them."""
     marks = rank(table)
     compared = any(row.difference is not None for row in table.rows)
     printed = any(row.printed for row in table.rows)
     heads = ["system", "seeds", *table.columns.values()]
     heads += ["Δ mIoU"] * compared + ["paper"] * printed + [*extras]
-    rows = []
+    rows: list[HtmlRow] = []
     for row in table.rows:
-        cells: list[Shown] = [(row.label, None, None), (str(len(row.seeds)), len(row.seeds), None)]
+        cells = [TableCell(str(len(row.seeds)), len(row.seeds))]
         cells += [_figure(row, column, marks.get((row.label, column)), table.decimals) for column in table.columns]
         cells += [_difference(row)] * compared
         cells += [_plain(table.printed_figure(row, "miou"))] * printed
         cells += [
             _plain(None if (value := of.get(row.label)) is None else f"{value:.1f}", value) for of in extras.values()
         ]
-        rows.append(cells)
+        rows.append((row.label, cells))
     return heads, rows
 
 
-def as_table(heads: Sequence[str], rows: Sequence[Sequence[Shown]]) -> Html:
-    tops = [tag("th", tag("button", head, type="button"), scope="col") for head in heads]
-    body = []
-    for (label, _, _), *cells in rows:
-        figures = [
-            tag("td", shown, data_value="" if value is None else value, class_=mark) for shown, value, mark in cells
-        ]
-        body.append(tag("tr", tag("th", breakable(label), scope="row", data_value=label), *figures))
-    table = tag("table", tag("thead", tag("tr", *tops)), tag("tbody", *body), class_="sortable")
-    return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="Results")
-
-
-def _figure(row: TableRow, column: str, mark: str | None, decimals: int) -> Shown:
+def _figure(row: TableRow, column: str, mark: str | None, decimals: int) -> TableCell:
     figure = row.figures[column]
     if figure is None:
-        return "–", None, None
-    spread = "" if figure.deviation is None else tag("small", f" ± {figure.deviation:.1f}")
-    return Html(join(f"{figure.mean:.{decimals}f}") + spread), figure.mean, mark
+        return TableCell()
+    aside = "" if figure.deviation is None else f"± {figure.deviation:.1f}"
+    return TableCell(f"{figure.mean:.{decimals}f}", figure.mean, mark, aside)
 
 
-def _difference(row: TableRow) -> Shown:
+def _difference(row: TableRow) -> TableCell:
     if row.difference is None:
-        return "–", None, None
-    interval = "" if row.interval is None else tag("small", f" {row.interval[0]:+.1f} to {row.interval[1]:+.1f}")
-    return Html(join(f"{row.difference:+.2f}") + interval), row.difference, None
+        return TableCell()
+    aside = "" if row.interval is None else f"{row.interval[0]:+.1f} to {row.interval[1]:+.1f}"
+    return TableCell(f"{row.difference:+.2f}", row.difference, aside=aside)
 
 
-def _plain(shown: str | None, value: float | None = None) -> Shown:
+def _plain(shown: str | None, value: float | None = None) -> TableCell:
     if shown is None or shown == "-":
-        return "–", None, None
-    return shown, float(shown) if value is None else value, None
+        return TableCell()
+    return TableCell(shown, float(shown) if value is None else value)
 
 
 def _explained(table: BenchmarkTable, beside: Sequence[Figure]) -> list[str]:
@@ -114,13 +104,10 @@ def _means(cells: Sequence[BenchmarkCell], name: str) -> dict[str, float | None]
     return {label: fmean(some) if some else None for label, some in values.items()}
 
 
-def _found(study: Study) -> Html | str:
-    """What runs found out and their users should know; folded where a benchmark has many."""
+def _findings(study: Study) -> list[str]:
+    """What runs found out and their users should know; the page folds many."""
     said = [(cell, remark) for cell in study.cells for remark in cell.results.remarks]
-    lines = [tag("li", f"{cell.label}, seed {cell.seed}: {remark}") for cell, remark in said]
-    if len(lines) <= FEW:
-        return tag("ul", *lines, class_="note") if lines else ""
-    return tag("details", tag("summary", f"What {len(lines)} runs found"), tag("ul", *lines), class_="note")
+    return [f"{cell.label}, seed {cell.seed}: {remark}" for cell, remark in said]
 
 
 def _against(table: BenchmarkTable) -> list[str]:

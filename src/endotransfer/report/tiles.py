@@ -1,4 +1,4 @@
-"""Rows of small pictures: as HTML that wraps on a phone, and as one PNG sheet."""
+"""Rows of small pictures: on the page, where they wrap on a phone, and as one PNG sheet."""
 
 import io
 import textwrap
@@ -17,7 +17,7 @@ from endotransfer.errors import DataError
 from endotransfer.io import write_atomically
 from endotransfer.predict.overlay import overlay
 from endotransfer.report.drawing import LIGHT, figure_settings, panels
-from endotransfer.report.page import Html, breakable, data_uri, tag, void
+from endotransfer.report.page import data_uri
 
 IMAGE = "image"  # the title of a tile that shows the photograph itself
 SIDE = 224  # pixels of a tile's longer side
@@ -31,6 +31,20 @@ class Tile:
     pixels: Pixels  # [H, W, 3]
     title: str
     figure: str = ""  # a number under it
+
+    @property
+    def uri(self) -> str:
+        raw = io.BytesIO()
+        Image.fromarray(self.pixels).save(raw, "JPEG", quality=88, subsampling=0)
+        return data_uri(raw.getvalue(), "image/jpeg")
+
+    @property
+    def width(self) -> int:
+        return self.pixels.shape[1]
+
+    @property
+    def height(self) -> int:
+        return self.pixels.shape[0]
 
 
 @dataclass(frozen=True)
@@ -56,18 +70,6 @@ def painted(image: Pixels, mask: Pixels, truth: Pixels | None = None) -> Pixels:
         true = shrink(truth, labels=True)
         picture[find_boundaries(np.where(true == IGNORE, 0, true), mode="inner")] = WHITE
     return picture
-
-
-def strip(row: TileRow) -> Html:
-    """A row of the page."""
-    figures = [
-        tag("figure", void("img", src=data_uri(_jpeg(tile.pixels), "image/jpeg"), alt=f"{row.title}: {tile.title}",
-                           width=tile.pixels.shape[1], height=tile.pixels.shape[0], loading="lazy"),
-            tag("figcaption", breakable(tile.title), Html("<br>"), tag("b", tile.figure) if tile.figure else ""))
-        for tile in row.tiles
-    ]  # fmt: skip
-    head = tag("h3", row.title, tag("span", f" {row.note}"))
-    return tag("div", head, tag("div", *figures, class_="strip"), class_="row")
 
 
 def write_sheet(path: Path, rows: Sequence[TileRow]) -> None:
@@ -102,9 +104,3 @@ def _above(row: TileRow, tile: Tile) -> str:
 def _wrapped(text: str) -> str:
     """Within the width of a tile: names of public sets, and what was found, can be longer."""
     return textwrap.fill(text, WIDTH, max_lines=LINES, placeholder="…")
-
-
-def _jpeg(pixels: Pixels) -> bytes:
-    raw = io.BytesIO()
-    Image.fromarray(pixels).save(raw, "JPEG", quality=88, subsampling=0)
-    return raw.getvalue()

@@ -24,8 +24,8 @@ from endotransfer.errors import DataError, EndotransferError
 from endotransfer.inference import network_input, to_batch
 from endotransfer.predict.predictor import load
 from endotransfer.report.csv_file import write_csv
-from endotransfer.report.drawing import Theme, caption, embed, panels, render
-from endotransfer.report.page import Section, join, missing, paragraph
+from endotransfer.report.drawing import Theme, draw_figure, panels
+from endotransfer.report.page import Section, fill, missing
 from endotransfer.report.run_images import RunImages
 from endotransfer.report.study import Run, Study
 
@@ -82,7 +82,7 @@ def tsne_section(study: Study, images: RunImages, folder: Path) -> Section:
         except EndotransferError as reason:
             notes.append(f"{run.label} is not shown: {reason}")
     if not embeddings:
-        return Section("features", "Features", join(*map(missing, notes)))
+        return Section("features", "Features", missing(" ".join(notes)))
     keys = [one.sample.key for one in points for _ in one.classes]
     names = data.classes.names
     rows = [
@@ -99,10 +99,10 @@ def tsne_section(study: Study, images: RunImages, folder: Path) -> Section:
         figure.legend(handles=_legend(theme, names), loc="lower center", ncols=columns)
         return figure
 
-    drawing = render(draw, folder / "tsne.png")
-    said = caption(f"{len(keys)} pixels a system.", "tsne.png", "tsne.csv")
-    figure = embed(drawing, "t-SNE of source and target features by class, a panel a system", said)
-    return Section("features", "Features", join(paragraph(INTRODUCTION), figure, *map(missing, notes)))
+    alt = "t-SNE of source and target features by class, a panel a system"
+    shown = draw_figure(draw, folder / "tsne.png", alt=alt, caption=f"{len(keys)} pixels a system.")
+    body = fill("features.html", introduction=INTRODUCTION, shown=shown, notes=notes)
+    return Section("features", "Features", body)
 
 
 def choose_points(samples: Sequence[Sample], domain: str, classes: Classes, shape: tuple[int, int]) -> list[Points]:
