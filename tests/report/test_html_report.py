@@ -220,7 +220,7 @@ def test_figures_alone_make_a_table(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(json.dumps({"cells": made}))
     page = write_report(tmp_path).read_text()
     assert page.count("No run folder") == 3
-    assert "No run here kept pseudo-labels" in page
+    assert "No run here stored pseudo-labels" in page
 
 
 def test_a_missing_data_folder_and_a_read_only_place_are_told(tmp_path: Path) -> None:
