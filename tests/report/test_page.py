@@ -49,7 +49,7 @@ def test_a_template_that_lacks_a_value_is_an_error_not_a_gap() -> None:
 
 def test_text_in_attributes_is_escaped() -> None:
     row = TileRow(HOSTILE, HOSTILE, [Tile(np.zeros((2, 3, 3), np.uint8), HOSTILE, HOSTILE)])
-    parsed = Parsed(fill("predictions.html", introduction=HOSTILE, rows=[row], notes=[HOSTILE]))
+    parsed = Parsed(str(fill("predictions.html", introduction=HOSTILE, rows=[row], notes=[HOSTILE])))
     assert not any(name == "script" for name, _ in parsed.tags)
     (image,) = [found for name, found in parsed.tags if name == "img"]
     assert image["alt"] == f"{HOSTILE}: {HOSTILE}"

@@ -49,10 +49,11 @@ def whole_page(title: str, head: Markup, sections: list[Section]) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     made_by = f"endotransfer {__version__}"
-    return fill(
+    page = fill(
         "page.html", title=title, head=head, sections=sections, policy=policy, made_by=made_by, disclaimer=DISCLAIMER,
         style=Markup(style), script=Markup(script),
     )  # fmt: skip
+    return str(page)
 
 
 @cache
