@@ -56,14 +56,13 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker sees the imports above, and would take `__getattr__` for leave to misspell them
-    _CLASSES = {
-        "Callback": "endotransfer.engine.callbacks",
-        "Experiment": "endotransfer.config",
-        "Prediction": "endotransfer.predict.prediction",
-        "Results": "endotransfer.results",
-        "StopTraining": "endotransfer.engine.callbacks",
-        "TrainingEvent": "endotransfer.engine.callbacks",
+    _HOMES = {
+        "endotransfer.config": ("Experiment",),
+        "endotransfer.engine.callbacks": ("Callback", "StopTraining", "TrainingEvent"),
+        "endotransfer.predict.prediction": ("Prediction",),
+        "endotransfer.results": ("Results",),
     }
+    _CLASSES = {name: home for home, names in _HOMES.items() for name in names}
 
     def __getattr__(name: str) -> object:
         if name not in __all__:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from endotransfer.recipes import FOLDER as RECIPES
 from tests.robust.conftest import DATA, says
 from tests.street_trees import stripes, write_cityscapes, write_gta5, write_synthia, write_wide_png
 
 Command = Callable[..., tuple[int, str]]
-from endotransfer.recipes import FOLDER as RECIPES
 
 TINY = (
     "model.backbone=test_resnet", "model.pretrained=false", "model.norm=group", "model.multi_grid=null",

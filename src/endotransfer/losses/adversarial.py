@@ -4,7 +4,7 @@ D's scores are logits of "is target", of any shape.  Expectations are means over
 """
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from endotransfer.batch import at_least_float32
@@ -27,3 +27,17 @@ def _scored_as(domain: float, score: Tensor) -> Tensor:
     score = at_least_float32(score)
     loss = binary_cross_entropy_with_logits(score, torch.full_like(score, domain), reduction="sum")
     return global_mean(loss, loss.new_full((), score.numel()))  # a plain number would make a GPU's host wait
+
+
+def fool(critic: nn.Module, memo: dict[str, Tensor], source: Tensor, target: Tensor) -> Tensor:
+    """The segmenter's side on logits [B, K, H, W] of both domains; `memo` keeps the maps for the critic's own turn."""
+    memo["source"] = source.detach().softmax(1)
+    probabilities = target.softmax(1)
+    memo["target"] = probabilities.detach()
+    return fooling_loss(critic(probabilities))
+
+
+def tell_apart(critic: nn.Module, memo: dict[str, Tensor]) -> Tensor:
+    """The critic's side, on the maps that `fool` kept."""
+    scores = critic(torch.cat([memo["source"], memo["target"]]))
+    return critic_loss(*scores.split([len(memo["source"]), len(memo["target"])]))

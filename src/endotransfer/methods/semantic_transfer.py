@@ -7,14 +7,13 @@ beyond the paper is a method of its own: `tag_transfer`.
 
 from typing import ClassVar, Literal
 
-import torch
 from pydantic import Field
 from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
 from endotransfer.config import RawConfig, Strict
-from endotransfer.losses.adversarial import critic_loss, fooling_loss
+from endotransfer.losses.adversarial import fool, tell_apart
 from endotransfer.losses.centroids import DomainCentroids
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
@@ -111,8 +110,7 @@ class SemanticTransfer(Method):
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         if phase == "critic":
-            scores = self.critic(torch.cat([memo["source"], memo["target"]]))
-            return {"critic": critic_loss(*scores.split([len(memo["source"]), len(memo["target"])]))}
+            return {"critic": tell_apart(self.critic, memo)}
         source, target = batch.source, batch.target
         assert source is not None
         if target is None:  # warm-up
@@ -126,10 +124,7 @@ class SemanticTransfer(Method):
             terms["segmentation_target"] = segmentation(target_logits, target.stored, self.config.reduction)
         terms |= target_tag_term(target, target_output)
         if self.config.eta:
-            memo["source"] = source_logits.detach().softmax(1)
-            probabilities = target_logits.softmax(1)
-            memo["target"] = probabilities.detach()
-            terms["adversarial"] = self.config.eta * fooling_loss(self.critic(probabilities))
+            terms["adversarial"] = self.config.eta * fool(self.critic, memo, source_logits, target_logits)
         if self.config.mu:
             terms["centroids"] = self.config.mu * self._alignment(source, source_output, target, target_output)
         return terms

@@ -7,7 +7,6 @@ keeps to the scale of the others.  Without tags it is careful self-training afte
 
 from typing import ClassVar
 
-import torch
 from pydantic import Field
 from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
@@ -15,7 +14,7 @@ from torch.optim import Adam, Optimizer
 from endotransfer.batch import Batch, SourceSet
 from endotransfer.config import Strict
 from endotransfer.errors import ConfigError
-from endotransfer.losses.adversarial import critic_loss, fooling_loss
+from endotransfer.losses.adversarial import fool, tell_apart
 from endotransfer.losses.centroids import DomainCentroids
 from endotransfer.losses.supervised_terms import source_terms
 from endotransfer.methods.base import Memo, Method
@@ -65,18 +64,21 @@ class TagTransfer(Method):
     labeller: TagLabeller
 
     def networks(self) -> dict[str, nn.Module]:
-        segmenter, config = self.plain_segmenter(), self.config
-        networks: dict[str, nn.Module] = {"segmenter": segmenter}
-        if config.eta:
-            networks["critic"] = Discriminator(self.task.classes)
-        if config.mu:
-            networks["centroids"] = DomainCentroids(
-                self.task.classes, segmenter.feature_channels, GAMMA, ALPHA,
-                average="class_pixels", history="moving_average",
-            )  # fmt: skip
-        if config.teacher_momentum is not None:
-            networks["teacher"] = MeanTeacher(segmenter, config.teacher_momentum)
-        return networks | {"labeller": self._choose_labeller()}
+        config, segmenter = self.config, self.plain_segmenter()
+        parts: dict[str, nn.Module | None] = {
+            "segmenter": segmenter,
+            "critic": Discriminator(self.task.classes) if config.eta else None,
+            "centroids": self._centroids(segmenter.feature_channels) if config.mu else None,
+            "teacher": None if config.teacher_momentum is None else MeanTeacher(segmenter, config.teacher_momentum),
+            "labeller": self._choose_labeller(),
+        }
+        return {name: part for name, part in parts.items() if part is not None}
+
+    def _centroids(self, channels: int) -> DomainCentroids:
+        """Each class's own mean, as a moving average: lengths that follow neither the lesion's area nor the epoch."""
+        return DomainCentroids(
+            self.task.classes, channels, GAMMA, ALPHA, average="class_pixels", history="moving_average"
+        )  # fmt: skip
 
     def _choose_labeller(self) -> TagLabeller:
         """Local features that nobody has trained tell nothing: without pretrained weights thresholds label alone."""
@@ -93,11 +95,11 @@ class TagTransfer(Method):
         return ThresholdTagLabeller(config.balance_by_tag, config.tag_weight)
 
     def stages(self) -> list[Stage]:
-        config, wanted = self.config, self.config.warmup_epochs
+        wanted = self.config.warmup_epochs
         if not self.task.tags:  # nothing but the segmenter says what is where: a class it does not know yet is lost
             wanted = max(wanted, round(UNTAGGED_WARMUP * self.task.epochs))
         warmup = min(wanted, self.task.epochs - 1)
-        phases = ("net", "critic") if config.eta else ("net",)
+        phases = ("net", "critic") if self.config.eta else ("net",)
         transfer = Stage("transfer", self.task.epochs - warmup, phases, target_pass=True)
         return [Stage("warm-up", warmup, target=False), transfer] if warmup else [transfer]
 
@@ -122,8 +124,7 @@ class TagTransfer(Method):
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         if phase == "critic":
-            scores = self.critic(torch.cat([memo["source"], memo["target"]]))
-            return {"critic": critic_loss(*scores.split([len(memo["source"]), len(memo["target"])]))}
+            return {"critic": tell_apart(self.critic, memo)}
         source, target = batch.source, batch.target
         assert source is not None
         if target is None:  # warm-up
@@ -135,10 +136,7 @@ class TagTransfer(Method):
         terms = source_terms(source, on_source, source_logits)
         terms |= self.labeller.target_terms(target, on_target, target_logits)
         if self.config.eta:
-            memo["source"] = source_logits.detach().softmax(1)
-            probabilities = target_logits.softmax(1)
-            memo["target"] = probabilities.detach()
-            terms["adversarial"] = self.config.eta * fooling_loss(self.critic(probabilities))
+            terms["adversarial"] = self.config.eta * fool(self.critic, memo, source_logits, target_logits)
         if self.config.mu and target.stored is not None:
             masked = on_source.features[: len(source.masks)]
             aligned = self.centroids(masked, source.masks, on_target.features, target.stored)

@@ -50,9 +50,7 @@ def escape(text: str) -> str:
 def _systems_as_columns(table: BenchmarkTable) -> list[str]:
     """Tables 1 and 2: the metrics are rows, ours first, then the paper's."""
     heads = ["Metrics", *(_name(table, row) for row in table.rows)]
-    ours = [
-        [_head(column), *(_figure(table, row, column) for row in table.rows)] for column in table.columns
-    ]
+    ours = [[_head(column), *(_figure(table, row, column) for row in table.rows)] for column in table.columns]
     ours.append(["seeds", *(str(len(row.seeds)) for row in table.rows)])
     if table.reference:
         name = escape(table.reference)

@@ -5,9 +5,9 @@
                        manifest.json          format, step, size and SHA-256 of every file; written last
 """
 
-from endotransfer.engine.checkpoint.load import Checkpoint, load_checkpoint, load_latest
 from endotransfer.engine.checkpoint.load_weights import load_weights_into
 from endotransfer.engine.checkpoint.names_on_disk import list_steps
+from endotransfer.engine.checkpoint.read_checkpoint import Checkpoint, load_checkpoint, load_latest
 from endotransfer.engine.checkpoint.save import save_checkpoint
 
 __all__ = [
