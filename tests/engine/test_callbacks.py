@@ -7,7 +7,7 @@ import pytest
 from endotransfer.engine.callbacks import Callback, StopTraining, TrainingEvent
 from endotransfer.engine.checkpoint import list_steps
 from endotransfer.engine.run import train
-from tests.conftest import MakeExperiment
+from endotransfer.testing.fixtures import MakeExperiment
 
 
 class Recorder(Callback):

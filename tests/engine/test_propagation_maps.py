@@ -14,7 +14,7 @@ from endotransfer.engine.propagation_maps import copy_maps, propagation_keys
 from endotransfer.engine.run import train
 from endotransfer.errors import CheckpointError
 from endotransfer.predict.overlay import COLOURS
-from tests.conftest import MakeExperiment
+from endotransfer.testing.fixtures import MakeExperiment
 
 
 def samples(tags: list[int]) -> list[Sample]:

@@ -7,7 +7,7 @@ import pytest
 
 from endotransfer.export import network
 from endotransfer.export.bundle import write_bundle
-from tests.model_folders import WORLDS, write_model
+from tests.model_folders import TASKS, write_model
 
 
 @pytest.fixture(scope="session")
@@ -20,8 +20,8 @@ def networks() -> dict[str, Any]:
 def bundles(tmp_path_factory: pytest.TempPathFactory, networks: dict[str, Any]) -> dict[str, tuple[Path, Path]]:
     """TaskInfo -> (model folder, bundle)."""
     root, plain = tmp_path_factory.mktemp("bundles"), network.export_network
-    for world in WORLDS:
+    for world in TASKS:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(network, "export_network", lambda *given, w=world: networks.setdefault(w, plain(*given)))
             write_bundle(write_model(root / f"{world}-model", world), root / world)
-    return {world: (root / f"{world}-model", root / world) for world in WORLDS}
+    return {world: (root / f"{world}-model", root / world) for world in TASKS}

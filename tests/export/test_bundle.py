@@ -21,13 +21,13 @@ from endotransfer.export.bundle import write_bundle
 from endotransfer.export.check import phantoms
 from endotransfer.predict.onnx_predictor import OnnxPredictor
 from endotransfer.predict.overlay import overlay
-from tests.model_folders import WORLDS, write_model
+from tests.model_folders import TASKS, write_model
 
 ROOT = Path(__file__).parents[2]
 Bundles = dict[str, tuple[Path, Path]]
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", TASKS)
 def test_the_graph_equals_torch_on_50_phantom_images_of_two_sizes(bundles: Bundles, world: str) -> None:
     model, bundle = bundles[world]
     ours, theirs = endotransfer.load(bundle), endotransfer.load(model, "cpu")

@@ -21,7 +21,7 @@ from endotransfer.report.html_report import write_report
 from endotransfer.report.propagation_figure import propagation_section
 from endotransfer.report.run_images import RunImages
 from endotransfer.report.study import Run, read_study
-from tests.conftest import MakeExperiment
+from endotransfer.testing.fixtures import MakeExperiment
 from tests.report.test_page import Parsed
 from tests.report_study import HOSTILE, build_study, sweep_cells
 

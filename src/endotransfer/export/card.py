@@ -6,31 +6,17 @@ from pathlib import Path
 
 from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.engine.model_folder import TrainedModel
-from endotransfer.errors import CheckpointError
 from endotransfer.export.check import Check
+from endotransfer.metrics.figure import figures, leading_first
 from endotransfer.results import Results
-
-FIGURES = {
-    "mIoU": "miou",
-    "IoU of normal": "iou_normal",
-    "IoU of lesions": "iou_lesion",
-    "Dice of lesions": "dice_lesion",
-}
 
 
 def bundle_card(run: Path, model_folder: Path, model: TrainedModel, size: tuple[int, int] | None, check: Check) -> str:
     """Markdown; what a copied model folder no longer knows is said to be unknown."""
     card = (model_folder / "README.md").read_text(encoding="utf-8") if (model_folder / "README.md").is_file() else ""
-    results = _read_results(run)
+    results = Results.read_if_whole(run / "results.json")
     parts = [card.rstrip(), _fingerprint(run, model, results), _figures(results), _graph(model, size, check)]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _read_results(run: Path) -> Results | None:
-    try:
-        return Results.read(run / "results.json")
-    except CheckpointError:
-        return None
 
 
 def _fingerprint(run: Path, model: TrainedModel, results: Results | None) -> str:
@@ -68,7 +54,9 @@ def _figures(results: Results | None) -> str:
         return ""
     of_classes = results.figures.get("iou")
     by_class = of_classes if isinstance(of_classes, dict) else {}
-    names = FIGURES | {f"IoU of class {name}": f"iou.{name}" for name in by_class}
+    shown = [figure for figure in leading_first(figures(results.classes)) if figure.compared and not figure.by_class]
+    names = {figure.heading: figure.name for figure in shown if figure.unit == "%"}
+    names |= {f"IoU of class {name}": f"iou.{name}" for name in by_class}
     values = [(title, results.figure(name), results.interval(name)) for title, name in names.items()]
     table = [f"| {title} | {value:.2f} | {_span(ends)} |" for title, value, ends in values if value is not None]
     head = [

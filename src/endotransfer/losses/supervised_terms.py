@@ -15,13 +15,13 @@ def source_terms(
     """Masks of the first images and tags of all; `logits` [B, K, H, W]: the output at the images' size, if at hand."""
     logits = output.at(source.images.shape[-2:]) if logits is None else logits
     terms = {"segmentation_source": segmentation(logits[: len(source.masks)], source.masks, reduction)}
-    if output.tag_logits is not None and source.tags is not None:  # a world without tags has no S1
+    if output.tag_logits is not None and source.tags is not None:  # without tags there is no S1
         terms["classification_source"] = classification(output.tag_logits, source.tags)
     return terms
 
 
 def target_tag_term(target: TargetBatch, output: SegOutput) -> dict[str, Tensor]:
-    """The classifier on the target's tags; empty in a world without tags."""
+    """The classifier on the target's tags; empty in a task without tags."""
     if output.tag_logits is None or target.tags is None:
         return {}
     return {"classification_target": classification(output.tag_logits, target.tags)}

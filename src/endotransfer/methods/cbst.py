@@ -4,7 +4,7 @@ Self-Training", ECCV 2018.
 Faithful: rounds of labelling the whole target set and training on source and labels; one threshold a class, so that the
 same portion of each class's predictions is labelled, 20 % at first and 5 % more each round, up to 50 %; a label goes to
 the class with the largest ratio of probability to threshold, and only above 1.
-Designed: a warm-up on the source gives the first labels; in a world with tags the classifier learns those of both
+Designed: a warm-up on the source gives the first labels; in a task with tags the classifier learns those of both
 domains, as in every system here; `tags` also lets them correct the labels and supervise pixels, for a fair comparison
 with methods that do.
 Left out: the spatial prior (made for street scenes), the mining of small classes, and the portion of source images.

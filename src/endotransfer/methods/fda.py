@@ -4,7 +4,7 @@ Faithful: the low-frequency amplitudes of each source image are replaced by thos
 and the network trains on the result; a robust entropy (Charbonnier's penalty) asks for sure predictions on the target.
 Designed: the partner is a target image of the same batch, found by position: the streams are shuffled already, and no
 further random numbers are needed; images are swapped after augmentation and clamped to [0, 1]; entropy is taken at the
-network's own resolution, from the first step on; in a world with tags the classifier learns those of both domains, as
+network's own resolution, from the first step on; in a task with tags the classifier learns those of both domains, as
 in every system here.
 Left out: the second round, in which the averaged predictions of three models (beta 0.01, 0.05, 0.09) become
 pseudo-labels.  Small images: below 1 / beta pixels a side (100 at 0.01) only the mean colour is swapped.

@@ -77,7 +77,7 @@ class Lsd(Method):
         features = torch.cat([on_source.features, on_target.features])
         decoded = self.generator(features, source.images.shape[-2:])
         memo["features"], memo["decoded"] = features.detach(), decoded.detach()
-        (from_source, from_target), classes = self._judge_decoded(decoded, source)
+        (from_source, from_target), classes = self._criticise(decoded, source)
         swapped = taken_for(Provenance.TARGET_REAL, from_source) + taken_for(Provenance.SOURCE_REAL, from_target)
         return source_terms(source, on_source) | target_tag_term(target, on_target) | {
             "adversarial": config.weight * swapped,
@@ -89,7 +89,7 @@ class Lsd(Method):
         source, target, config = batch.source, batch.target, self.config
         assert source is not None and target is not None
         decoded = self.generator(memo["features"], source.images.shape[-2:])
-        (from_source, from_target), classes = self._judge_decoded(decoded, source)
+        (from_source, from_target), classes = self._criticise(decoded, source)
         real = taken_for(Provenance.SOURCE_REAL, from_source) + taken_for(Provenance.TARGET_REAL, from_target)
         images = decoded.tensor_split([len(source.images)])
         return {
@@ -110,7 +110,7 @@ class Lsd(Method):
         terms = {f"critic_{case.name.lower()}": taken_for(case, part) for case, part in parts}
         return terms | {"critic_classes": segment(classes, source)}
 
-    def _judge_decoded(self, decoded: Tensor, source: SourceBatch) -> tuple[tuple[Tensor, ...], Tensor]:
+    def _criticise(self, decoded: Tensor, source: SourceBatch) -> tuple[tuple[Tensor, ...], Tensor]:
         """D on decoded images of both domains: provenance of source and of target, and all images' classes."""
         scores, classes = self.critic(decoded)
         return scores.tensor_split([len(source.images)]), classes

@@ -1,5 +1,5 @@
 """NMD: Chen, Chen, Chen, Tsai, Wang, Sun, "No More Discrimination: Cross City Adaptation of Road Scene Segmenters",
-ICCV 2017.  Critics judge single cells of the features: one looks at all cells, one more a class at that class's cells.
+ICCV 2017.  Critics classify single cells of the features: one for all cells, and one for each class.
 
 Faithful: the critics' layers and first weights; the shares of a class in a cell (of the mask on the source, of the
 prediction on the target) as weights of its critic's loss; the encoder sees exchanged domains from the critic of all

@@ -1,5 +1,5 @@
 """FCNs in the Wild: Hoffman, Wang, Yu, Darrell, "FCNs in the Wild: Pixel-level Adversarial and Constraint-based
-Adaptation", 2016.  A critic judges single cells of the features; sizes of classes on the target follow the source's.
+Adaptation", 2016.  A critic of single feature cells; sizes of classes on the target follow the source's.
 
 Faithful: the critic's layers; the encoder's confusion loss and its ramp; each present class takes between its average
 and its 90 % quantile of a source image (slack 2 below), absent ones nothing; the loss is KL from the nearest

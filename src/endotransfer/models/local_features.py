@@ -1,4 +1,4 @@
-"""A short-sighted look at an image: a linear layer on the backbone's first maps, left as ImageNet taught them.
+"""Local features of an image: a linear layer on the first maps of the backbone, left as ImageNet taught them.
 
 Trained on tags, a whole network need not find the lesion: another camera or patient gives the image away, and it
 looks there.  Colour and texture of a small neighbourhood, weighed linearly, know little of either.

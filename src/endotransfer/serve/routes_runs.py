@@ -1,6 +1,6 @@
 """Routes of the second tab: the training runs behind the models."""
 
-from typing import Any
+from pathlib import Path
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -13,7 +13,7 @@ def run_routes(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/api/runs")
 
     @routes.get("")
-    def runs() -> dict[str, Any]:
+    def runs() -> dict[str, list[dict[str, object]]]:
         known = {entry.sample.key: entry.id for entry in service.catalogue.entries.values()}
         return {"runs": [_run(model.name, model.run, known) for model in service.models]}
 
@@ -25,7 +25,7 @@ def run_routes(service: Service) -> APIRouter:
     return routes
 
 
-def _run(name: str, path: Any, known: dict[str, str]) -> dict[str, Any]:
+def _run(name: str, path: Path, known: dict[str, str]) -> dict[str, object]:
     grown = [
         {"name": key, "epochs": sorted(epochs), "picture": known.get(key)}
         for key, epochs in propagation_maps(path).items()

@@ -1,21 +1,28 @@
 """What a training run left behind, for the second tab: curves, and the pseudo-labels of a few images as they grew."""
 
 import csv
-import json
 import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from endotransfer.data.folders.listing import leads_outside
 from endotransfer.engine.run_folder import PROPAGATION
 from endotransfer.engine.run_log import COLUMNS
+from endotransfer.metrics.figure import figures, leading_first
+from endotransfer.results import Results
 from endotransfer.serve.answers import refuse_unknown
 
 SHOWN = re.compile(r"loss/|term/|pass/(coverage|portion|labelled_|threshold_)")
 POINTS = 300  # of a curve; more than a screen can show
-RESULTS = ("name", "method", "preset", "seed", "date", "images", "miou", "iou_lesion")
+IDENTITY = ("name", "method", "preset", "seed", "date", "images")
+
+
+class ThinnedCurve(TypedDict):
+    steps: list[int]
+    epochs: list[int]
+    values: list[float]
 
 
 @dataclass
@@ -26,7 +33,7 @@ class CurveSeries:
     epochs: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
 
-    def thinned(self, most: int = POINTS) -> dict[str, Any]:
+    def thinned(self, most: int = POINTS) -> ThinnedCurve:
         """At most `most` points, each the mean of its neighbours, at the last of them."""
         width = math.ceil(len(self.values) / most) or 1
         parts = [slice(start, min(start + width, len(self.values))) for start in range(0, len(self.values), width)]
@@ -37,7 +44,7 @@ class CurveSeries:
         }
 
 
-def read_curves(run: Path) -> dict[str, dict[str, Any]]:
+def read_curves(run: Path) -> dict[str, ThinnedCurve]:
     """Every loss, every term and what each target pass did, by name; empty where nothing was logged."""
     found: dict[str, CurveSeries] = {}
     try:
@@ -64,13 +71,31 @@ def _take(found: dict[str, CurveSeries], row: list[str]) -> None:
         series.values.append(value)
 
 
-def read_results(run: Path) -> dict[str, Any]:
-    """The figures one looks for first; empty for a run that is not finished."""
-    try:
-        content = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+class ShownFigure(TypedDict):
+    """A figure of a run as the page shows it."""
+
+    name: str
+    title: str
+    value: float
+    unit: str
+
+
+def read_results(run: Path) -> dict[str, object]:
+    """What the run is, and `figures`, those of every table; empty for a run that is not finished."""
+    results = Results.read_if_whole(run / "results.json")
+    if results is None:
         return {}
-    return {name: content[name] for name in RESULTS if name in content} if isinstance(content, dict) else {}
+    content = results.to_dict()
+    return {**{name: content[name] for name in IDENTITY if name in content}, "figures": shown_figures(results)}
+
+
+def shown_figures(results: Results) -> list[ShownFigure]:
+    known = leading_first(figure for figure in figures(results.classes, shown=("main",)) if not figure.by_class)
+    return [
+        ShownFigure(name=figure.name, title=figure.heading, value=value, unit="%" if figure.unit == "%" else "")
+        for figure in known
+        if (value := results.figure(figure.name)) is not None
+    ]
 
 
 def propagation_maps(run: Path) -> dict[str, dict[int, Path]]:

@@ -7,11 +7,11 @@ import random
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from endotransfer.data.folders.drawn_sample import Plan
 from endotransfer.data.folders.reviewed import read_reviewed_mask
-from endotransfer.metrics import Scores
+from endotransfer.metrics import Scores, figures
+from endotransfer.metrics.figure import leading_first
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.pictures import resize_labels
 from endotransfer.serve.predictions import Predictions
@@ -32,7 +32,7 @@ def draw_plan(entries: Sequence[CatalogueEntry], count: int, seed: int | None = 
 
 def estimate(
     folder: Path, plan: Plan, entries: dict[str, CatalogueEntry], predictions: Predictions, model: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The model against the reviewed images of the plan.  `entries`: by name.
 
     A rejected image has no mask to measure against, and leaving it out would flatter the model: it counts as not done.
@@ -45,13 +45,15 @@ def estimate(
         if mask is not None:
             labels, sample = predictions.labels(entries[name], model), entries[name].sample
             scores.update(labels, resize_labels(mask, labels.shape), key=sample.key, group=sample.group)
-    figures = scores.summary(RESAMPLES) if done else None
+    summary = scores.summary(RESAMPLES) if done else None
+    compared = [figure for figure in leading_first(figures(predictions.names)) if figure.compared]
+    names, single = [figure.name for figure in compared], {figure.name for figure in compared if not figure.by_class}
     return {
         "planned": len(reviews),
         "reviewed": len(done),
         "rejected": sum(review is not None and review.decision == "rejected" for review in reviews.values()),
         "accepted_unchanged": sum(review is not None and review.decision == "accepted" for review in reviews.values()),
-        "figures": figures and {name: figures[name] for name in ("miou", "iou_lesion", "dice_lesion", "iou")},
-        "intervals": figures and {name: figures["intervals"][name] for name in ("miou", "iou_lesion", "dice_lesion")},
+        "figures": summary and {name: summary.figures[name] for name in names},
+        "intervals": summary and {name: summary.interval(name) for name in names if name in single},
         "level": 95,
     }

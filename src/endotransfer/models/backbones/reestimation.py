@@ -17,10 +17,10 @@ class Moments:
     new statistics will give them.  The layer need not enter training mode for it, and neither need dropout.
     """
 
-    def __init__(self, kept: nn.BatchNorm2d) -> None:
-        assert kept.running_mean is not None and kept.running_var is not None
-        self.mean, self.variance = kept.running_mean, kept.running_var
-        self.sums = torch.zeros(3, kept.num_features, dtype=torch.float64, device=self.mean.device)
+    def __init__(self, statistics: nn.BatchNorm2d) -> None:
+        assert statistics.running_mean is not None and statistics.running_var is not None
+        self.mean, self.variance = statistics.running_mean, statistics.running_var
+        self.sums = torch.zeros(3, statistics.num_features, dtype=torch.float64, device=self.mean.device)
 
     def __call__(self, layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
         x = inputs[0].to(self.mean.dtype)  # half precision would lose most of a sum
@@ -45,7 +45,7 @@ def reestimate(network: nn.Module, forward: Callable[[Tensor], object], batches:
     `forward` takes images through `network`; `domain` says whose statistics are meant where layers keep two sets.  The
     average is cumulative: every value counts the same, wherever a batch ends and whichever process holds it.
     """
-    moments = {layer: Moments(kept) for layer, kept in normalising_layers(network, domain).items()}
+    moments = {layer: Moments(statistics) for layer, statistics in normalising_layers(network, domain).items()}
     hooks = [layer.register_forward_pre_hook(moment) for layer, moment in moments.items()]
     training = network.training
     network.eval()
@@ -64,8 +64,8 @@ def reestimate(network: nn.Module, forward: Callable[[Tensor], object], batches:
 def normalising_layers(network: nn.Module, domain: str) -> dict[nn.Module, nn.BatchNorm2d]:
     """Each layer that normalises by batch statistics, and the BatchNorm2d that keeps them (itself, or one of two)."""
     by_domain = domain_layers(network)
-    kept_by_domain = {kept for layer in by_domain for kept in layer.statistics.values()}
+    inner = {statistics for layer in by_domain for statistics in layer.statistics.values()}
     layers: dict[nn.Module, nn.BatchNorm2d] = {
-        layer: layer for layer in network.modules() if isinstance(layer, nn.BatchNorm2d) and layer not in kept_by_domain
+        layer: layer for layer in network.modules() if isinstance(layer, nn.BatchNorm2d) and layer not in inner
     }
     return layers | {layer: cast(nn.BatchNorm2d, layer.statistics[domain]) for layer in by_domain}

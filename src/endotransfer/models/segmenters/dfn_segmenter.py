@@ -56,11 +56,11 @@ class BorderNet(nn.Module):
         self.heads = nn.ModuleList([Head(channels, 1, norm) for _ in stages])
 
     def forward(self, stages: list[Tensor]) -> Tensor:
-        gathered, logits = None, []
+        merged, logits = None, []
         for stage, before, after, head in zip(stages, self.before, self.after, self.heads, strict=True):
             added = resized(before(stage), stages[0])
-            gathered = after(added if gathered is None else gathered + added)
-            logits.append(head(gathered))
+            merged = after(added if merged is None else merged + added)
+            logits.append(head(merged))
         return torch.cat(logits, dim=1)
 
 

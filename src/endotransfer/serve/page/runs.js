@@ -22,9 +22,9 @@ export async function showRuns() {
 
 function head(run, index) {
   const { results } = run;
-  const figures = [["mIoU", results.miou], ["IoU of the lesion", results.iou_lesion]].filter(([, value]) => typeof value === "number");
+  const figures = results.figures ?? [];
   const facts = [results.method, results.preset && results.preset !== "default" ? results.preset : "", results.seed !== undefined ? `seed ${results.seed}` : "", results.date].filter(Boolean);
-  const list = make("dl", { className: "facts" }, ...figures.map(([name, value]) => make("div", {}, make("dt", { textContent: name }), make("dd", { textContent: `${value.toFixed(1)} %` }))));
+  const list = make("dl", { className: "facts" }, ...figures.map(({ title, value, unit }) => make("div", {}, make("dt", { textContent: title }), make("dd", { textContent: `${value.toFixed(1)} ${unit}` }))));
   const mark = make("i", { className: `key run${index}` });
   return make("article", {}, make("h2", {}, mark, run.name), make("p", { className: "note", textContent: facts.join(" · ") || "not finished" }), list);
 }
