@@ -17,7 +17,7 @@ def test_the_demo_ends_with_the_viewers_command(monkeypatch: pytest.MonkeyPatch,
     assert first == (program if program.endswith("endotransfer") else "endotransfer")
     command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
     given = command.make_context(name, words).params
-    assert given["runs"] == [Path("my demo/semantic_transfer-robust-seed3"), Path("my demo/source_only-default-seed3")]
+    assert given["runs"] == [Path("my demo/tag_transfer-default-seed3"), Path("my demo/source_only-default-seed3")]
     target = demo_experiment(Path("my demo/phantom"), "source_only", "default", 3).data.target[0].path
     assert target.is_absolute()  # config.yaml of a run is read from the run's own folder
     assert given["images"].resolve() == target

@@ -55,19 +55,19 @@ def test_a_damaged_log_gives_no_curve(tmp_path: Path, text: str) -> None:
 
 def test_values_that_are_not_finite_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "metrics.csv").write_text(HEAD + "1,0,s,loss/a,nan\n2,0,s,loss/a,0.5\n3,0,s,loss/a,inf\n")
-    assert read_curves(tmp_path) == {"loss/a": {"steps": [2], "epochs": [0], "values": [0.5]}}
+    assert read_curves(tmp_path) == {"loss/a": CurveSeries([2], [0], [0.5])}
 
 
 @pytest.mark.parametrize("count", [1, 299, 300, 301, 1000])
 def test_a_long_curve_is_thinned_to_means(count: int) -> None:
     series = CurveSeries(list(range(count)), [0] * count, [float(value) for value in range(count)])
     thin = series.thinned(300)
-    assert len(thin["values"]) == len(thin["steps"]) == len(thin["epochs"]) <= 300
-    assert thin["steps"][-1] == count - 1
+    assert len(thin.values) == len(thin.steps) == len(thin.epochs) <= 300
+    assert thin.steps[-1] == count - 1
     if count <= 300:
-        assert thin["values"] == series.values
+        assert thin.values == series.values
     else:
-        assert thin["values"][0] == pytest.approx(sum(series.values[: thin["steps"][0] + 1]) / (thin["steps"][0] + 1))
+        assert thin.values[0] == pytest.approx(sum(series.values[: thin.steps[0] + 1]) / (thin.steps[0] + 1))
 
 
 @pytest.mark.parametrize("text", ["{", "[]", ""])

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from endotransfer.errors import ConfigError
 from endotransfer.serve import security
-from endotransfer.serve.security import HEADERS, MAX_BODY, Guard
+from endotransfer.serve.security import HEADERS, MAX_BODY, AccessControl
 from endotransfer.serve.start import check_address
 from tests.serve.conftest import MakeClient
 
@@ -118,7 +118,7 @@ async def _ask(receive: Any, app: Any = None) -> list[dict[str, Any]]:
         "type": "http", "method": "POST", "path": "/x", "client": ("127.0.0.1", 1), "query_string": b"",
         "headers": [(b"host", b"localhost"), (b"x-endotransfer", b"page")],
     }  # fmt: skip
-    await Guard(app or read_all)(scope, receive, send)
+    await AccessControl(app or read_all)(scope, receive, send)
     return sent
 
 
@@ -170,7 +170,7 @@ def test_waiting_for_the_end_of_a_connection_is_no_slow_body(monkeypatch: pytest
 
 def test_web_sockets_are_not_spoken(client: TestClient) -> None:
     sent: list[Any] = []
-    asyncio.run(Guard(client.app)({"type": "websocket"}, None, sent.append))  # type: ignore[arg-type]
+    asyncio.run(AccessControl(client.app)({"type": "websocket"}, None, sent.append))  # type: ignore[arg-type]
     assert sent == []
 
 

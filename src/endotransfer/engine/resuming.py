@@ -1,7 +1,6 @@
 """A run may only be resumed as the experiment it began as; how many workers or devices carry it may change."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import yaml
 
@@ -25,7 +24,7 @@ def check_same_experiment(run: RunFolder, experiment: Experiment) -> None:
             )
 
 
-def _read(run: RunFolder) -> dict[str, Any]:
+def _read(run: RunFolder) -> dict[str, object]:
     try:
         before = yaml.safe_load(run.config.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError, ValueError) as reason:  # bytes that are no text are a ValueError
@@ -35,7 +34,7 @@ def _read(run: RunFolder) -> dict[str, Any]:
     return before
 
 
-def leaves(tree: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(tree: object, place: str = "") -> Iterator[tuple[str, object]]:
     """Every value of a nested mapping with its place in it, such as `training.lr`."""
     if isinstance(tree, dict):
         for key, value in tree.items():

@@ -14,7 +14,7 @@ from endotransfer.serve.answers import Refusal, on_http, on_invalid, on_refusal,
 from endotransfer.serve.routes_images import image_routes
 from endotransfer.serve.routes_review import review_routes
 from endotransfer.serve.routes_runs import run_routes
-from endotransfer.serve.security import Guard
+from endotransfer.serve.security import AccessControl
 from endotransfer.serve.service import Service
 
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -33,7 +33,7 @@ def create_app(runs: list[Path], images: Path | None, *, token: str | None = Non
         title="endotransfer", docs_url=None, redoc_url=None, openapi_url=None, lifespan=life, redirect_slashes=False,
         exception_handlers={Refusal: on_refusal, HTTPException: on_http, RequestValidationError: on_invalid},
     )  # fmt: skip
-    app.add_middleware(Guard, token=token)
+    app.add_middleware(AccessControl, token=token)
     app.state.service = service
     app.include_router(review_routes(service))  # before the images: `/reviewed` is no kind of picture
     app.include_router(image_routes(service))

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 from endotransfer.batch import Sample
 from endotransfer.data.folders.classes import Classes
@@ -15,9 +14,9 @@ from endotransfer.data.folders.read_folder import to_sample
 from endotransfer.data.folders.scan_folder import scan_folder
 from endotransfer.errors import DataError
 from endotransfer.serve.answers import refuse_unknown
+from endotransfer.serve.image_figures import ImageFigures
 
 ORDERS = ("name", "doubt", "area", "disagreement")  # all but the first: the largest first
-Figures = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -58,12 +57,15 @@ class ImageCatalogue:
         return [to_sample(entry, folder.resolve().name) for entry in contents.entries]
 
 
-def in_order(entries: Iterable[CatalogueEntry], order: str, figures: Mapping[str, Figures]) -> list[CatalogueEntry]:
+def in_order(
+    entries: Iterable[CatalogueEntry], order: str, figures: Mapping[str, ImageFigures]
+) -> list[CatalogueEntry]:
     """By name, or by a figure with the largest first; an image without the figure comes last."""
 
     def rank(entry: CatalogueEntry) -> tuple[float, str]:
-        value = None if order == "name" else figures.get(entry.id, {}).get(order)
-        return (0.0 if order == "name" else math.inf if value is None else -float(value), entry.name)
+        known: Mapping[str, object] = figures.get(entry.id, {})
+        value = known.get(order)
+        return (-value if isinstance(value, float) else 0.0 if order == "name" else math.inf, entry.name)
 
     return sorted(entries, key=rank)
 

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +19,12 @@ from endotransfer.metrics import confusion, iou, lesion_iou
 from endotransfer.predict.prediction import Prediction, most_probable
 from endotransfer.predict.predictor import Predictor, load
 from endotransfer.serve.image_catalogue import CatalogueEntry
+from endotransfer.serve.image_figures import ImageFigures, ModelFigures
 from endotransfer.serve.lru_cache import LruCache
 from endotransfer.serve.pictures import as_png, read_shown, resize_labels
 
 HALF = 128  # the code from which the most probable class is not class 0
 Labels = NDArray[np.uint8]
-ImageFigures = dict[str, Any]  # what the page gets as JSON
 
 
 @dataclass(frozen=True)
@@ -112,12 +111,13 @@ class Predictions:
         maps = [as_png(encode(prediction.probabilities)) for prediction in found]
         for place, content in enumerate(maps):
             self._cache.put(("map", entry.id, place), content)
-        figures: ImageFigures = {"size": size, "shown": list(pixels.shape[:2])}
-        self.figures[entry.id] = figures | {"models": [self._figures_of(prediction) for prediction in found]}
-        self._compare(entry, [prediction.mask for prediction in found])
+        models = [self._figures_of(prediction) for prediction in found]
+        figures: ImageFigures = {"size": size, "shown": list(pixels.shape[:2]), "models": models}
+        self._compare(entry, figures, [prediction.mask for prediction in found])
+        self.figures[entry.id] = figures
         return maps
 
-    def _figures_of(self, prediction: Prediction) -> ImageFigures:
+    def _figures_of(self, prediction: Prediction) -> ModelFigures:
         shares = np.bincount(prediction.mask.ravel(), minlength=len(self.names)) / prediction.mask.size
         return {
             "area": float(1 - shares[0]),
@@ -126,17 +126,16 @@ class Predictions:
             "lesion_probability": prediction.lesion_probability,
         }
 
-    def _compare(self, entry: CatalogueEntry, masks: list[Labels]) -> None:
+    def _compare(self, entry: CatalogueEntry, figures: ImageFigures, masks: list[Labels]) -> None:
         """Add what needs two masks, and what the list of images is sorted by."""
-        figures = self.figures[entry.id]
         truth = self._truth(entry, figures)
         if truth is not None:
-            for said, mask in zip(figures["models"], masks, strict=True):
-                said |= overlap(mask, truth, len(self.names))
+            for of_model, mask in zip(figures["models"], masks, strict=True):
+                of_model.update(overlap(mask, truth, len(self.names)))
         other = masks[1] if len(masks) > 1 else truth
         figures["disagreement"] = None if other is None else disagreement(masks[0], other)
         figures["area"] = figures["models"][0]["area"]
-        figures["doubt"] = max(said["doubt"] for said in figures["models"])
+        figures["doubt"] = max(of_model["doubt"] for of_model in figures["models"])
 
     def _truth(self, entry: CatalogueEntry, figures: ImageFigures) -> Labels | None:
         if entry.sample.mask is None or self._truth_classes is None:
@@ -151,7 +150,7 @@ class Predictions:
         return self._locks[hash(entry.id) % len(self._locks)]
 
 
-def overlap(mask: Labels, truth: Labels, classes: int) -> ImageFigures:
+def overlap(mask: Labels, truth: Labels, classes: int) -> ModelFigures:
     """IoU of each class and of everything but class 0, None where a class is in neither."""
     matrix = confusion(mask, truth, classes)
     merged = float(lesion_iou(matrix))

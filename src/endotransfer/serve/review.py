@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from endotransfer.data.folders.reviewed import Decision, Review, mask_fits, read
 from endotransfer.errors import DataError
 from endotransfer.serve.answers import Refusal
 from endotransfer.serve.image_catalogue import CatalogueEntry
+from endotransfer.serve.image_figures import ImageFigures
 from endotransfer.serve.pictures import resize_labels
 
 _one_at_a_time = threading.Lock()  # of two decisions about one image the second must see the first
@@ -43,7 +44,7 @@ def parse(text: str) -> Asked:
 
 def save(
     folder: Path, entry: CatalogueEntry, asked: Asked, content: bytes, *,
-    sizes: dict[str, Any], classes: int, models: Sequence[str],
+    sizes: ImageFigures, classes: int, models: Sequence[str],
 ) -> Review:  # fmt: skip
     """Write the decision, unless somebody else decided meanwhile.  `content`: the mask as PNG, at the size shown."""
     mask = read_sent_mask(content, tuple(sizes["shown"]), classes)

@@ -1,7 +1,6 @@
 """Routes of the first tab: images, what the models say of them, and uploads."""
 
 from dataclasses import asdict
-from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -9,6 +8,7 @@ from starlette.responses import Response
 from endotransfer.batch import LESION, NORMAL
 from endotransfer.serve.answers import Refusal
 from endotransfer.serve.image_catalogue import ORDERS, CatalogueEntry, in_order
+from endotransfer.serve.image_figures import ImageFigures, ModelFigures
 from endotransfer.serve.review import known_review
 from endotransfer.serve.service import Service
 from endotransfer.serve.uploads import form_file
@@ -21,11 +21,11 @@ def image_routes(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/api")
 
     @routes.get("/about")
-    async def about() -> dict[str, Any]:
+    async def about() -> dict[str, object]:
         return service.about()
 
     @routes.get("/images")
-    def images(order: str = "name") -> dict[str, Any]:
+    def images(order: str = "name") -> dict[str, object]:
         if order not in ORDERS:
             raise Refusal(422, "invalid", f"images are sorted by {', '.join(ORDERS)}.")
         service.survey.start()
@@ -38,7 +38,7 @@ def image_routes(service: Service) -> APIRouter:
         return service.survey.progress()
 
     @routes.get("/images/{image}")
-    async def details(image: str) -> dict[str, Any]:
+    async def details(image: str) -> dict[str, object]:
         entry = service.find(image)
         return {**await service.look(entry), **_row(service, entry)}
 
@@ -67,11 +67,11 @@ def image_routes(service: Service) -> APIRouter:
     return routes
 
 
-def _row(service: Service, entry: CatalogueEntry) -> dict[str, Any]:
+def _row(service: Service, entry: CatalogueEntry) -> dict[str, object]:
     """An image as the list shows it: what is known without computing anything."""
-    figures = service.predictions.figures.get(entry.id, {})
+    figures: ImageFigures = service.predictions.figures.get(entry.id, {})
     review = None if entry.uploaded else known_review(service.catalogue.folder, entry.name)
-    first = figures.get("models", [{}])[0]
+    first = figures["models"][0] if "models" in figures else ModelFigures()
     return {
         "id": entry.id,
         "name": entry.name,

@@ -1,7 +1,8 @@
 """Routes of the review loop: decisions about masks, and the random sample."""
 
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import TypeVar
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
@@ -12,12 +13,14 @@ from endotransfer.data.folders.reviewed import read_reviewed_mask, remove_review
 from endotransfer.errors import EndotransferError
 from endotransfer.serve.answers import Refusal
 from endotransfer.serve.image_catalogue import CatalogueEntry
+from endotransfer.serve.image_figures import ImageFigures
 from endotransfer.serve.pictures import as_png, resize_labels
 from endotransfer.serve.review import parse, save
 from endotransfer.serve.sample import DEFAULT, draw_plan, estimate
 from endotransfer.serve.service import Service
 from endotransfer.serve.uploads import form_file
 
+T = TypeVar("T")
 CANNOT_SAVE = "the review cannot be saved; check space and permissions of the image folder."
 
 
@@ -36,7 +39,7 @@ def review_routes(service: Service) -> APIRouter:
         return Response(await service.turns.run(lambda: _reviewed(service, entry, sizes)), media_type="image/png")
 
     @routes.put("/images/{image}/review")
-    async def review(image: str, request: Request) -> dict[str, Any]:
+    async def review(image: str, request: Request) -> dict[str, object]:
         entry, folder = service.find_reviewable(image), service.folder
         async with service.forms.place():
             content, fields = await form_file(request, "mask")
@@ -44,7 +47,7 @@ def review_routes(service: Service) -> APIRouter:
             sizes = await service.look(entry)
             names = [model.name for model in service.models]
 
-            def write() -> dict[str, Any]:
+            def write() -> dict[str, object]:
                 classes = len(service.predictions.names)
                 return asdict(save(folder, entry, asked, content, sizes=sizes, classes=classes, models=names))
 
@@ -56,13 +59,13 @@ def review_routes(service: Service) -> APIRouter:
         _saved(lambda: remove_review(service.folder, entry.name))
 
     @routes.get("/sample")
-    def sample() -> dict[str, Any]:
+    def sample() -> dict[str, object]:
         plan = read_plan(service.folder)
         known = service.catalogue.by_name()
         return {"plan": plan and {**asdict(plan), "ids": [known[name].id for name in plan.images if name in known]}}
 
     @routes.post("/sample", status_code=201)
-    def draw(asked: SampleAsked) -> dict[str, Any]:
+    def draw(asked: SampleAsked) -> dict[str, object]:
         if read_plan(service.folder) is not None and not asked.replace:
             raise Refusal(409, "drawn", "images are drawn already; finish them, or draw anew.")
         plan = draw_plan([*service.catalogue.entries.values()], asked.count)
@@ -70,7 +73,7 @@ def review_routes(service: Service) -> APIRouter:
         return sample()
 
     @routes.get("/sample/estimate")
-    async def measure(model: int = 0) -> dict[str, Any]:
+    async def measure(model: int = 0) -> dict[str, object]:
         folder, index, plan = service.folder, service.model_index(model), read_plan(service.folder)
         if plan is None:
             raise Refusal(404, "no-plan", "no images are drawn yet.")
@@ -81,7 +84,7 @@ def review_routes(service: Service) -> APIRouter:
     return routes
 
 
-def _reviewed(service: Service, entry: CatalogueEntry, sizes: dict[str, Any]) -> bytes:
+def _reviewed(service: Service, entry: CatalogueEntry, sizes: ImageFigures) -> bytes:
     try:
         mask = read_reviewed_mask(service.folder, entry.name, len(service.predictions.names))
     except EndotransferError:
@@ -91,7 +94,8 @@ def _reviewed(service: Service, entry: CatalogueEntry, sizes: dict[str, Any]) ->
     return as_png(resize_labels(mask, sizes["shown"]))
 
 
-def _saved(work: Any) -> Any:
+def _saved(work: Callable[[], T]) -> T:
+    """The result of `work`; what cannot be written becomes an answer."""
     try:
         return work()
     except (EndotransferError, OSError):

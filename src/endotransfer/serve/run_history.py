@@ -1,6 +1,5 @@
 """What a training run left behind, for the second tab: curves, and the pseudo-labels of a few images as they grew."""
 
-import csv
 import math
 import re
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from typing import TypedDict
 
 from endotransfer.data.folders.listing import leads_outside
 from endotransfer.engine.run_folder import PROPAGATION
-from endotransfer.engine.run_log import COLUMNS
+from endotransfer.engine.run_log import read_log
 from endotransfer.metrics.figure import figures, leading_first
 from endotransfer.results import Results
 from endotransfer.serve.answers import refuse_unknown
@@ -17,12 +16,6 @@ from endotransfer.serve.answers import refuse_unknown
 SHOWN = re.compile(r"loss/|term/|pass/(coverage|portion|labelled_|threshold_)")
 POINTS = 300  # of a curve; more than a screen can show
 IDENTITY = ("name", "method", "preset", "seed", "date", "images")
-
-
-class ThinnedCurve(TypedDict):
-    steps: list[int]
-    epochs: list[int]
-    values: list[float]
 
 
 @dataclass
@@ -33,42 +26,27 @@ class CurveSeries:
     epochs: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
 
-    def thinned(self, most: int = POINTS) -> ThinnedCurve:
+    def thinned(self, most: int = POINTS) -> "CurveSeries":
         """At most `most` points, each the mean of its neighbours, at the last of them."""
         width = math.ceil(len(self.values) / most) or 1
         parts = [slice(start, min(start + width, len(self.values))) for start in range(0, len(self.values), width)]
-        return {
-            "steps": [self.steps[part.stop - 1] for part in parts],
-            "epochs": [self.epochs[part.stop - 1] for part in parts],
-            "values": [sum(self.values[part]) / (part.stop - part.start) for part in parts],
-        }
+        return CurveSeries(
+            [self.steps[part.stop - 1] for part in parts],
+            [self.epochs[part.stop - 1] for part in parts],
+            [sum(self.values[part]) / (part.stop - part.start) for part in parts],
+        )
 
 
-def read_curves(run: Path) -> dict[str, ThinnedCurve]:
+def read_curves(run: Path) -> dict[str, CurveSeries]:
     """Every loss, every term and what each target pass did, by name; empty where nothing was logged."""
     found: dict[str, CurveSeries] = {}
-    try:
-        with (run / "metrics.csv").open(newline="", encoding="utf-8") as file:
-            rows = csv.reader(file)
-            if tuple(next(rows, ())) != COLUMNS:
-                return {}
-            for row in rows:
-                _take(found, row)
-    except (OSError, ValueError, csv.Error):
-        return {}
+    for row in read_log(run):
+        if SHOWN.match(row.name) and math.isfinite(row.value):
+            series = found.setdefault(row.name, CurveSeries())
+            series.steps.append(row.step)
+            series.epochs.append(row.epoch)
+            series.values.append(row.value)
     return {name: series.thinned() for name, series in found.items()}
-
-
-def _take(found: dict[str, CurveSeries], row: list[str]) -> None:
-    try:
-        step, epoch, name, value = int(row[0]), int(row[1]), row[3], float(row[4])
-    except (ValueError, IndexError):  # a line that was cut off
-        return
-    if SHOWN.match(name) and math.isfinite(value):
-        series = found.setdefault(name, CurveSeries())
-        series.steps.append(step)
-        series.epochs.append(epoch)
-        series.values.append(value)
 
 
 class ShownFigure(TypedDict):
@@ -112,7 +90,7 @@ def propagation_maps(run: Path) -> dict[str, dict[int, Path]]:
 
 
 def find_map(run: Path, image: int, epoch: int) -> Path:
-    """The map of the `image`-th of the kept images; both numbers are looked up, never made into a name."""
+    """The map of the `image`-th of the followed images; both numbers are looked up, never made into a name."""
     images = list(propagation_maps(run).values())
     if not 0 <= image < len(images) or epoch not in images[image]:
         raise refuse_unknown("map")

@@ -2,7 +2,6 @@
 
 import asyncio
 import hmac
-import ipaddress
 import logging
 import re
 import time
@@ -16,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from endotransfer.data.read.image_limits import MAX_UPLOAD_BYTES
 from endotransfer.serve.answers import answer
+from endotransfer.serve.loopback import is_loopback
 
 MAX_BODY = MAX_UPLOAD_BYTES + 100_000  # a file and the few lines around it
 BODY_SECONDS = 30.0  # between two pieces of a body; a sender that is slower is given up
@@ -38,7 +38,7 @@ _LOCAL_NAMES = {"localhost", "127.0.0.1", "[::1]"}
 _log = logging.getLogger("endotransfer.serve")
 
 
-class Guard:
+class AccessControl:
     """Loopback alone, or a token; bodies bounded in size and time; headers on every answer; no internals in any."""
 
     def __init__(self, app: ASGIApp, token: str | None = None) -> None:
@@ -75,7 +75,7 @@ class Guard:
         if scope["path"] == "/health":
             return None
         if self.token is None:
-            if not (_is_loopback(scope) and _names_this_machine(headers)):
+            if not (is_loopback((scope.get("client") or ("",))[0]) and _names_this_machine(headers)):
                 return answer(403, "not-local", "this service answers only on its own machine.")
         elif not self._knows_token(headers):
             return self._take_token(scope)
@@ -153,13 +153,6 @@ def _bounded(receive: Receive) -> Receive:
 def _declared(headers: Headers) -> int:
     length = headers.get("content-length", "0")
     return int(length) if re.fullmatch(r"[0-9]{1,18}", length) else MAX_BODY + 1
-
-
-def _is_loopback(scope: Scope) -> bool:
-    try:
-        return ipaddress.ip_address((scope.get("client") or ("",))[0]).is_loopback
-    except ValueError:
-        return False
 
 
 def _names_this_machine(headers: Headers) -> bool:

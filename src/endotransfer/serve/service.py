@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from endotransfer import __version__
 from endotransfer.data.class_colours import colour_table
@@ -12,6 +12,7 @@ from endotransfer.errors import EndotransferError
 from endotransfer.serve.answers import Refusal, refuse_fault
 from endotransfer.serve.folder_walk import Survey
 from endotransfer.serve.image_catalogue import CatalogueEntry, ImageCatalogue
+from endotransfer.serve.image_figures import ImageFigures
 from endotransfer.serve.lru_cache import LruCache
 from endotransfer.serve.pictures import THUMBNAIL_SIDE, as_jpeg, as_png, read_shown, shrink, superpixel_map
 from endotransfer.serve.predictions import Predictions, load_models
@@ -27,10 +28,10 @@ class Service:
     def __init__(self, runs: Sequence[Path], images: Path | None) -> None:
         self.models = load_models(runs)
         self.catalogue = ImageCatalogue(images)
-        self.kept = LruCache()
+        self.cache = LruCache()
         self.turns = Turns()
         self.forms = Turns(parallel=4)  # each holds a whole file in memory
-        self.predictions = Predictions(self.models, self.kept, self.catalogue.classes)
+        self.predictions = Predictions(self.models, self.cache, self.catalogue.classes)
         self.uploads = Uploads(self.predictions.forget)
         self.survey = Survey([*self.catalogue.entries.values()], self.predictions.look, lambda: self.turns.taken > 0)
 
@@ -54,13 +55,13 @@ class Service:
             raise Refusal(404, "unknown", "there is no such model.")
         return model
 
-    async def look(self, entry: CatalogueEntry) -> dict[str, Any]:
+    async def look(self, entry: CatalogueEntry) -> ImageFigures:
         """The figures of an image, computed if need be."""
         known = self.predictions.figures.get(entry.id)
         return known if known is not None else await self.turns.run(lambda: _told(lambda: self.predictions.look(entry)))
 
     async def map(self, entry: CatalogueEntry, model: int) -> bytes:
-        found = self.kept.get(("map", entry.id, model))
+        found = self.cache.get(("map", entry.id, model))
         if found is not None:
             return found
         return await self.turns.run(lambda: _told(lambda: self.predictions.map(entry, model)))
@@ -83,10 +84,10 @@ class Service:
             return _told(lambda: make(read_shown(entry.sample.image)[0]))
 
         name = (kind, entry.id)
-        found = self.kept.get(name)
-        return found if found is not None else await self.turns.run(lambda: self.kept.get_or_make(name, build))
+        found = self.cache.get(name)
+        return found if found is not None else await self.turns.run(lambda: self.cache.get_or_make(name, build))
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, object]:
         """What the page must know before it can draw anything."""
         names = self.predictions.names
         return {
@@ -104,7 +105,7 @@ class Service:
         self.uploads.close()
 
 
-def _described(info: ModelInfo) -> dict[str, Any]:
+def _described(info: ModelInfo) -> dict[str, object]:
     return {"method": info.method.name, "preset": info.method.preset, "size": info.shape}
 
 

@@ -1,6 +1,5 @@
 """Start the viewer: check where it may listen, load the models, open the page."""
 
-import ipaddress
 import logging
 import threading
 import webbrowser
@@ -11,6 +10,7 @@ from rich.console import Console
 
 from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.errors import ConfigError
+from endotransfer.serve.loopback import is_loopback
 
 SHORTEST_TOKEN = 16
 PORT = 8731
@@ -49,15 +49,8 @@ def check_address(host: str, token: str | None) -> None:
     """Other machines may ask only where a token keeps strangers out."""
     if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
         raise ConfigError(f"--token must be at least {SHORTEST_TOKEN} plain characters; choose a longer one.")
-    if token is None and not _is_loopback(host):
+    if token is None and not (host == "localhost" or is_loopback(host)):
         raise ConfigError(f"{host} can be reached by other machines; give --token as well, or leave out --host.")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _shown(host: str) -> str:
