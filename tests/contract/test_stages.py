@@ -18,6 +18,7 @@ from endotransfer.errors import ConfigError
 from endotransfer.losses.supervised_terms import source_terms
 from endotransfer.methods.base import METHODS, Memo, Method
 from endotransfer.methods.resolve import method_config
+from endotransfer.methods.semantic_transfer import SemanticTransferConfig
 from endotransfer.methods.task import Stage, TaskInfo
 from endotransfer.pseudo_labels.target_set import TargetSet
 from tests.contract.behaviour import build, one_batch
@@ -28,6 +29,10 @@ class Counting(Method):
 
     summary = "for this test"
     calls: ClassVar[list[str]] = []
+    lesion_pixels: Tensor
+    source_images: Tensor
+    target_images: Tensor
+    last_images: Tensor
 
     def __init__(self, task: Any, config: Any) -> None:
         super().__init__(task, config)
@@ -146,10 +151,11 @@ def test_a_variant_trains_what_its_name_lists(make_experiment: Any, tmp_path: Pa
 
 
 def test_a_variant_is_laid_over_its_preset_and_fields_over_both() -> None:
-    settings = {"name": "semantic_transfer", "preset": "robust", "variant": "BL+AL", "eta": 0.5}
-    config = method_config(settings)[2]
-    assert (config.eta, config.mu, config.pseudo_labels, config.teacher_momentum) == (0.5, 0.0, False, 0.99)
-    assert method_config(settings | {"variant": "Ours-woCB"})[2].class_balance is False
+    settings = {"name": "semantic_transfer", "preset": "paper", "variant": "BL+AL", "eta": 0.5}
+    config, other = (method_config(settings | {"variant": name})[2] for name in ("BL+AL", "Ours-woCB"))
+    assert isinstance(config, SemanticTransferConfig) and isinstance(other, SemanticTransferConfig)
+    assert (config.eta, config.mu, config.pseudo_labels, config.class_balance) == (0.5, 0.0, False, True)
+    assert (other.eta, other.mu > 0, other.pseudo_labels, other.class_balance) == (0.5, True, True, False)
 
 
 @pytest.mark.parametrize("variant", ["BL+XX", 3])

@@ -9,6 +9,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.typing import RcKeyType
 from PIL import Image
 
 from endotransfer.errors import DataError
@@ -134,7 +135,7 @@ def _png(draw: Draw, theme: Theme, columns: int) -> bytes:
     return small.getvalue()
 
 
-def figure_settings(theme: Theme) -> dict[str, str | float]:
+def figure_settings(theme: Theme) -> dict[RcKeyType, str | float]:
     return {
         "font.family": "DejaVu Sans", "font.size": 8, "axes.titlesize": 8.5, "axes.titleweight": "regular",
         "axes.titlelocation": "left", "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
