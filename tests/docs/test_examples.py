@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +32,13 @@ def test_every_public_function_is_in_the_page_on_python() -> None:
     page = text_of(ROOT / "docs" / "python.md")
     functions = [name for name in endotransfer.__all__ if inspect.isfunction(getattr(endotransfer, name))]
     assert [name for name in functions if f"`{name}(" not in page] == []
+
+
+def test_every_member_of_a_method_is_in_the_page_on_methods() -> None:
+    page = text_of(ROOT / "docs" / "adding-a-method.md")
+    members = {*vars(Method), *Method.__annotations__} - {"segmenter", "config"}
+    missing = [name for name in sorted(members) if not name.startswith("_") and not re.search(rf"`{name}[`(]", page)]
+    assert missing == []
 
 
 def test_the_worked_method_registers_and_trains(
