@@ -17,7 +17,7 @@ def lr_factor(training: TrainingConfig, step: int, steps: int) -> float:
         case "staircase":
             return float(training.decay ** (step // training.decay_steps))
         case "poly":
-            return (1 - done) ** training.power
+            return float((1 - done) ** training.power)
         case "cosine":
             return 0.5 * (1 + math.cos(math.pi * done))
         case _:
