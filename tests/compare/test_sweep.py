@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 from rich.console import Console
 
 from endotransfer.compare.label_summary import LabelSummary
@@ -15,7 +16,7 @@ from endotransfer.errors import ConfigError
 from endotransfer.results import Results
 
 PAPER = {"name": "semantic_transfer", "preset": "paper"}
-GRID = {"mu": [1, 10.0], "eta": [0.3, 0.5]}
+GRID: dict[str, list[JsonValue]] = {"mu": [1, 10.0], "eta": [0.3, 0.5]}
 
 
 @pytest.fixture

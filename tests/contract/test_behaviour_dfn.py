@@ -82,8 +82,8 @@ def test_losses_are_the_recipes(make_experiment: Any, batch: FullBatch) -> None:
     assert isinstance(method.segmenter, DfnSegmenter)
     for head in method.segmenter.border.heads:
         assert isinstance(head, torch.nn.Sequential)
-        torch.nn.init.zeros_(head[-1].weight)
-        torch.nn.init.zeros_(head[-1].bias)
+        for parameter in head[-1].parameters():
+            torch.nn.init.zeros_(parameter)
     terms = method.losses("net", batch, {})
     levels = {f"segmentation_source_level_{index}" for index in range(3)}
     tags = {"classification_source", "classification_target"}

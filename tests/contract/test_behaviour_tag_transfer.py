@@ -19,7 +19,7 @@ import endotransfer
 from endotransfer.batch import IGNORE, LESION, NORMAL, PassBatch, SegOutput
 from endotransfer.config import experiment_from
 from endotransfer.data.phantom import write_phantom
-from endotransfer.data.pipeline.decoded_images import DecodedImages
+from endotransfer.data.pipeline.decoded_images import DecodedImages, DecodedPicture
 from endotransfer.data.pipeline.pass_set import PassSet
 from endotransfer.engine import run as engine
 from endotransfer.engine import target_pass as whole_sets
@@ -85,9 +85,14 @@ def local_scores(method: TagTransfer, pictures: DecodedImages) -> Tensor:
     return interpolate(scores, size=(SIZE, SIZE), mode="bilinear", align_corners=False).squeeze(1)
 
 
+def lesion_of(picture: DecodedPicture) -> Tensor:
+    assert picture.mask is not None
+    return picture.mask == LESION
+
+
 def ranking(scores: Tensor, pictures: DecodedImages) -> float:
     """How often a lesion's pixel scores above another of its image, in the mean over images tagged lesion."""
-    truths = [pictures[i].mask == LESION for i in range(len(pictures))]
+    truths = [lesion_of(pictures[i]) for i in range(len(pictures))]
     both = [i for i, sample in enumerate(pictures.samples) if sample.tag == LESION and truths[i].any()]
     assert len(both) > 20
     return sum(float(roc_auc_score(truths[i].flatten(), scores[i].flatten())) for i in both) / len(both)

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ def test_a_row_has_the_figures_of_its_image(top_half: ImagePredictor, images: Pa
 
 def test_a_frame_has_a_row_an_image(top_half: ImagePredictor, images: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))  # rows as they are handed over
-    frame = predictions_frame(top_half.predict_folder(images))
+    frame: Any = predictions_frame(top_half.predict_folder(images))
     assert list(frame) == [{"file": str(images / name), **ROW} for name in ("a.png", "b.png")]
 
 
