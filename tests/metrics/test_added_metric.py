@@ -105,9 +105,7 @@ def test_patients_give_it_an_interval() -> None:
     assert ends is not None and value is not None and ends[0] <= value <= ends[1]
 
 
-def test_it_is_read_back_even_where_its_file_is_not_there(
-    measured: Measured, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_read_back_even_where_its_file_is_not_there(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     before = measured.results
     monkeypatch.setattr(FIGURES, "_things", {"miou": FIGURES.get("miou")})
     assert measured.results == before and before.figure("specificity") is not None
