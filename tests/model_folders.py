@@ -18,7 +18,7 @@ def write_model(
     folder: Path,
     task: str = "tagged",
     shape: tuple[int, int] = (48, 64),
-    norm: Literal["frozen", "group", "per_domain", "batch"] = "group",
+    norm: Literal["batch", "group", "per_domain"] = "group",
 ) -> Path:
     """Weights are drawn, and those of the classifier enlarged: probabilities are neither all alike nor all sure."""
     names, tags = TASKS[task]

@@ -403,7 +403,7 @@ def test_a_run_says_once_whom_it_trusts_and_keeps_it(make_experiment: Any, tmp_p
     assert results is not None
     (remark,) = results["remarks"]
     assert console.export_text().count(remark) == 1
-    assert results == json.loads((run / "results.json").read_text())
+    assert json.loads(json.dumps(results.to_dict())) == json.loads((run / "results.json").read_text())
     assert results["lesion_labeller"]["used"] in ("segmenter", "local")
     assert remark[1:] in (run / "model" / "README.md").read_text()
     (run / "results.json").unlink()

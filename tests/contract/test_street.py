@@ -160,7 +160,7 @@ def test_day_teaches_dusk(trees: Path, tmp_path: Path) -> None:
         f"data.target=[{{path: {trees / 'camvid'}, where: {{lighting: dusk}}}}]",
         "data.size=32", *sorted(TINY),
     ])  # fmt: skip
-    results, _missing = run_benchmark(suite, tmp_path, seeds=1, only=["source_only", "semantic_transfer/robust"],
+    results, _missing = run_benchmark(suite, tmp_path, seeds=1, only=["source_only", "tag_transfer"],
                                      console=Console(file=io.StringIO()))  # fmt: skip
     assert len(results["cells"]) == 2 and all(tuple(cell["classes"]) == CAMVID for cell in results["cells"])
     assert {cell["images"] for cell in results["cells"]} == {1}
