@@ -133,8 +133,8 @@ def test_systems_are_compared_by_it(measured: Measured) -> None:
     bound = summary["target_supervised"]
     assert bound.mean["specificity"] is not None
     assert bound.differences is not None and bound.differences.figures["specificity"].mean is not None
-    runs = [measured.out / "runs" / f"{label}-seed0" for label in summary]
-    found = api.compare_runs(*runs, metric="specificity", resamples=20)
+    first, second = (measured.out / "runs" / f"{label}-seed0" for label in summary)
+    found = api.compare_runs(first, second, metric="specificity", resamples=20)
     assert found.values[0] == pytest.approx(summary["source_only"].mean["specificity"])
 
 

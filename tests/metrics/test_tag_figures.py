@@ -1,6 +1,7 @@
 """One number an image against its tag: S1, and a hospital without target masks."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from endotransfer.errors import DataError
 from endotransfer.metrics import accuracy, auroc, confusion, tag_evidence
 
 
-def literal_auroc(scores, tags):
+def literal_auroc(scores: Any, tags: Any) -> Any:
     """Every lesion image against every normal one."""
     lesions = [s for s, t in zip(scores, tags, strict=True) if t == LESION]
     normals = [s for s, t in zip(scores, tags, strict=True) if t == NORMAL]
@@ -29,13 +30,13 @@ tagged_scores = st.lists(st.tuples(st.integers(0, 5), st.sampled_from([NORMAL, L
 
 @settings(max_examples=300, deadline=None)
 @given(tagged_scores)
-def test_auroc_equals_comparing_every_pair(answers):
+def test_auroc_equals_comparing_every_pair(answers: Any) -> None:
     scores, tags = [score / 5 for score, _ in answers], [tag for _, tag in answers]
     expected = literal_auroc(scores, tags)
     assert auroc(scores, tags) == (None if expected is None else pytest.approx(expected))
 
 
-def test_torchmetrics_agrees_on_auroc():
+def test_torchmetrics_agrees_on_auroc() -> None:
     rng = np.random.default_rng(0)
     scores, tags = rng.random(200), rng.integers(0, 2, 200)
     theirs = binary_auroc(torch.from_numpy(scores), torch.from_numpy(tags))
@@ -43,16 +44,16 @@ def test_torchmetrics_agrees_on_auroc():
 
 
 @pytest.mark.parametrize("tags", [[LESION, LESION], [NORMAL, NORMAL], [UNKNOWN_TAG, LESION]])
-def test_one_kind_of_tag_has_no_auroc(tags):
+def test_one_kind_of_tag_has_no_auroc(tags: Any) -> None:
     assert auroc([0.1, 0.9], tags) is None
 
 
-def test_scores_that_are_not_finite_are_refused():
+def test_scores_that_are_not_finite_are_refused() -> None:
     with pytest.raises(DataError, match="1 image scores are not finite"):
         auroc([np.nan, 0.5], [LESION, NORMAL])
 
 
-def test_accuracy_passes_over_images_without_tag():
+def test_accuracy_passes_over_images_without_tag() -> None:
     assert accuracy([1, 0, 1, 1], [LESION, NORMAL, NORMAL, UNKNOWN_TAG]) == pytest.approx(2 / 3)
     assert accuracy([1], [UNKNOWN_TAG]) is None
 
@@ -62,7 +63,7 @@ PIXELS = [100, 400, 100, 100, 300, 100]
 PAINTED = [20, 40, 0, 0, 60, 90]
 
 
-def test_what_tags_can_tell():
+def test_what_tags_can_tell() -> None:
     evidence = tag_evidence(PAINTED, PIXELS, TAGS)["tag_evidence"]
     assert evidence["note"] == "no target masks were used; this is not an IoU"
     assert (evidence["images"], evidence["normal_images"], evidence["lesion_images"]) == (6, 2, 3)
@@ -74,7 +75,7 @@ def test_what_tags_can_tell():
     assert evidence["auroc_peak"] is None and evidence["teacher_student_iou"] is None
 
 
-def test_peaks_and_a_teacher_add_their_evidence():
+def test_peaks_and_a_teacher_add_their_evidence() -> None:
     student, teacher = np.array([[0, 1, 1, 0]]), np.array([[0, 0, 1, 1]])
     agreement = [confusion(student, teacher, 2), confusion(student, student, 2)]
     peaks = [0.9, 0.8, 0.4, 0.3, 0.6, 0.99]
@@ -83,7 +84,7 @@ def test_peaks_and_a_teacher_add_their_evidence():
     assert evidence["teacher_student_iou"] == pytest.approx(100 * (1 + 2) / (3 + 2))
 
 
-def test_without_normal_images_their_figures_do_not_exist():
+def test_without_normal_images_their_figures_do_not_exist() -> None:
     evidence = tag_evidence([1, 2], [9, 9], [LESION, LESION])
     assert list(evidence) == ["tag_evidence"]
     inner = evidence["tag_evidence"]
@@ -92,7 +93,7 @@ def test_without_normal_images_their_figures_do_not_exist():
     json.dumps(evidence, allow_nan=False)
 
 
-def test_importing_metrics_does_not_import_sklearn_or_scipy():
+def test_importing_metrics_does_not_import_sklearn_or_scipy() -> None:
     import subprocess
     import sys
 
