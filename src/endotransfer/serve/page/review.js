@@ -76,7 +76,7 @@ function noteReview(image, review) {
   for (const row of state.rows) if (row.id === image.row.id) row.review = review;
   image.row.review = review;
   emit("rows");
-  if (state.image === image) showVerdict();
+  if (state.image === image) showDecision();
 }
 
 function takeBack() {
@@ -92,7 +92,7 @@ function takeBack() {
   });
 }
 
-function showVerdict() {
+function showDecision() {
   const { review } = state.image;
   const note = element("decision");
   note.replaceChildren();
@@ -141,6 +141,6 @@ element("who").addEventListener("change", (event) => remember("who", event.targe
 on("image", () => {
   if (state.tool !== "move") setTool("move");
   setBrush(Math.max(2, Math.min(state.image.width, state.image.height) / 25));
-  showVerdict();
+  showDecision();
 });
 on("image drawing", showDrawing);
