@@ -105,9 +105,7 @@ def test_patients_give_it_an_interval() -> None:
     assert ends is not None and value is not None and ends[0] <= value <= ends[1]
 
 
-def test_it_is_read_back_even_where_its_file_is_not_there(
-    measured: Measured, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_read_back_even_where_its_file_is_not_there(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     before = measured.results
     monkeypatch.setattr(FIGURES, "_things", {"miou": FIGURES.get("miou")})
     assert measured.results == before and before.figure("specificity") is not None
@@ -135,8 +133,8 @@ def test_systems_are_compared_by_it(measured: Measured) -> None:
     bound = summary["target_supervised"]
     assert bound.mean["specificity"] is not None
     assert bound.differences is not None and bound.differences.figures["specificity"].mean is not None
-    runs = [measured.out / "runs" / f"{label}-seed0" for label in summary]
-    found = api.compare_runs(*runs, metric="specificity", resamples=20)
+    first, second = (measured.out / "runs" / f"{label}-seed0" for label in summary)
+    found = api.compare_runs(first, second, metric="specificity", resamples=20)
     assert found.values[0] == pytest.approx(summary["source_only"].mean["specificity"])
 
 

@@ -7,15 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 
 from endotransfer.metrics import LesionMatches, lesion_matches
 
+Mask = NDArray[np.bool_]
 
-def drawn(*rows):
+
+def drawn(*rows: str) -> Mask:
     return np.array([[letter == "#" for letter in row] for row in rows])
 
 
-def boxes(*slices, size=32):
+def boxes(*slices: tuple[slice, slice], size: int = 32) -> Mask:
     mask = np.zeros((size, size), dtype=bool)
     for rows, columns in slices:
         mask[rows, columns] = True
@@ -26,7 +29,7 @@ LEFT, RIGHT = np.s_[4:14, 4:14], np.s_[4:14, 20:30]
 BOTTOM = np.s_[24:30, 10:20]
 
 
-def components(mask):
+def components(mask: Mask) -> list[set[tuple[int, int]]]:
     """Sets of pixels joined through any of 8 neighbours, found by walking."""
     left = {(int(y), int(x)) for y, x in np.argwhere(mask)}
     found = []
@@ -42,7 +45,9 @@ def components(mask):
     return found
 
 
-def literal_matches(prediction, truth, ignored, min_pixels, min_cover):
+def literal_matches(
+    prediction: Mask, truth: Mask, ignored: Mask, min_pixels: int, min_cover: float
+) -> tuple[int, int, int]:
     skip = {(int(y), int(x)) for y, x in np.argwhere(ignored)}
     predicted, true = [[c - skip for c in components(m)] for m in (prediction, truth & ~ignored)]
     painted, real = set().union(*predicted), set().union(*true)
@@ -58,30 +63,31 @@ def literal_matches(prediction, truth, ignored, min_pixels, min_cover):
     st.integers(1, 4),
     st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0]),
 )
-def test_matches_equal_a_walk_over_pixels(masks, min_pixels, min_cover):
-    expected = literal_matches(*masks, min_pixels, min_cover)
-    assert lesion_matches(*masks, min_pixels, min_cover) == expected
+def test_matches_equal_a_walk_over_pixels(masks: Mask, min_pixels: int, min_cover: float) -> None:
+    prediction, truth, ignored = masks
+    expected = literal_matches(prediction, truth, ignored, min_pixels, min_cover)
+    assert lesion_matches(prediction, truth, ignored, min_pixels, min_cover) == expected
 
 
-def test_one_found_one_missed_one_invented():
+def test_one_found_one_missed_one_invented() -> None:
     counts = lesion_matches(boxes(LEFT, BOTTOM), boxes(LEFT, RIGHT))
     assert counts == LesionMatches(found=1, lesions=2, false_positives=1)
 
 
 @pytest.mark.parametrize(("rows", "found"), [(1, 1), (0, 0)])
-def test_a_tenth_of_a_lesion_is_enough(rows, found):
+def test_a_tenth_of_a_lesion_is_enough(rows: int, found: int) -> None:
     truth = boxes(LEFT)  # 10 x 10 pixels: one row is a tenth
     prediction = boxes(np.s_[4 : 4 + rows, 4:14])
     prediction[13, 4:13] |= rows == 0  # nine pixels are not enough
     assert lesion_matches(prediction, truth).found == found
 
 
-def test_diagonal_neighbours_belong_together():
+def test_diagonal_neighbours_belong_together() -> None:
     staircase = drawn("#...", ".#..", "..#.", "...#")
     assert lesion_matches(staircase, staircase, min_pixels=4) == (1, 1, 0)
 
 
-def test_specks_are_neither_lesions_nor_false_positives():
+def test_specks_are_neither_lesions_nor_false_positives() -> None:
     speck = boxes(np.s_[0:3, 0:5])  # 15 pixels
     assert lesion_matches(speck, np.zeros_like(speck)) == (0, 0, 0)
     assert lesion_matches(np.zeros_like(speck), speck) == (0, 0, 0)
@@ -90,20 +96,20 @@ def test_specks_are_neither_lesions_nor_false_positives():
     assert lesion_matches(np.zeros_like(speck), speck) == (0, 1, 0)
 
 
-def test_a_component_that_reaches_a_lesion_is_no_false_positive():
+def test_a_component_that_reaches_a_lesion_is_no_false_positive() -> None:
     assert lesion_matches(boxes(np.s_[4:14, 13:30]), boxes(LEFT)) == (1, 1, 0)
 
 
-def test_nothing_is_invented_on_ignored_pixels():
+def test_nothing_is_invented_on_ignored_pixels() -> None:
     ignored = boxes(np.s_[:, :16])
     assert lesion_matches(boxes(LEFT), boxes(), ignored) == (0, 0, 0)
     assert lesion_matches(boxes(LEFT, RIGHT), boxes(), ignored) == (0, 0, 1)
 
 
-def test_a_component_split_by_ignored_pixels_stays_one():
+def test_a_component_split_by_ignored_pixels_stays_one() -> None:
     truth, prediction = boxes(LEFT), boxes(np.s_[4:14, 4:30])
     assert lesion_matches(prediction, truth, ignored=boxes(np.s_[:, 14:18])) == (1, 1, 0)
 
 
-def test_empty_masks_count_nothing():
+def test_empty_masks_count_nothing() -> None:
     assert lesion_matches(boxes(), boxes()) == (0, 0, 0)

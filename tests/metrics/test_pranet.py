@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,18 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
 from endotransfer.batch import IGNORE
 from endotransfer.errors import DataError
 from endotransfer.metrics import pranet, s_measure, threshold_curves, weighted_f
 
+Levels = NDArray[np.uint8]
+Mask = NDArray[np.bool_]
+
 FORMATS = Path(__file__).parents[2] / "docs" / "formats.md"
 STEPS = st.sampled_from([0, 0, 1, 64, 127, 128, 200, 254, 255, 255])
 
 
 @st.composite
-def maps(draw, lesion=False):
+def maps(draw: st.DrawFn, lesion: bool = False) -> tuple[Levels, Mask]:
     """(levels, truth): small maps, often flat, often saturated; with `lesion`, at least one lesion pixel."""
     shape = draw(st.tuples(st.integers(1, 7), st.integers(1, 7)))
     levels = draw(arrays(np.uint8, shape, elements=STEPS))
@@ -31,7 +36,7 @@ def maps(draw, lesion=False):
     return levels, truth
 
 
-def pixels(levels, truth):
+def pixels(levels: Levels, truth: Mask) -> list[tuple[float, bool]]:
     """(value, is lesion) of each pixel, one by one."""
     return list(zip((levels / 255).ravel().tolist(), truth.ravel().tolist(), strict=True))
 
@@ -39,7 +44,7 @@ def pixels(levels, truth):
 # -- Dice, IoU and E-measure over thresholds --------------------------------------------------------------------------
 
 
-def literal_overlap(levels, truth, threshold):
+def literal_overlap(levels: Levels, truth: Mask, threshold: int) -> tuple[float, float]:
     """(Dice, IoU) of one binary map; a map without a hit scores 0."""
     guess = [(value >= threshold / 255, lesion) for value, lesion in pixels(levels, truth)]
     hits = sum(painted and lesion for painted, lesion in guess)
@@ -47,7 +52,7 @@ def literal_overlap(levels, truth, threshold):
     return (2 * hits / (either + hits), hits / either) if hits else (0.0, 0.0)
 
 
-def literal_e_measure(levels, truth, threshold):
+def literal_e_measure(levels: Levels, truth: Mask, threshold: int) -> float:
     guess = [float(value >= threshold / 255) for value, _ in pixels(levels, truth)]
     real = [float(lesion) for _, lesion in pixels(levels, truth)]
     if sum(real) == 0:
@@ -61,7 +66,7 @@ def literal_e_measure(levels, truth, threshold):
 
 @settings(max_examples=60, deadline=None)
 @given(maps(), st.lists(st.integers(0, 255), min_size=3, max_size=6))
-def test_curves_are_those_of_every_threshold_by_itself(case, thresholds):
+def test_curves_are_those_of_every_threshold_by_itself(case: tuple[Levels, Mask], thresholds: list[int]) -> None:
     counts = threshold_curves.threshold_counts(*case)
     dice, iou = threshold_curves.dice_curve(counts), threshold_curves.iou_curve(counts)
     enhanced = threshold_curves.e_measure_curve(counts)
@@ -71,7 +76,7 @@ def test_curves_are_those_of_every_threshold_by_itself(case, thresholds):
         assert enhanced[threshold] == pytest.approx(literal_e_measure(*case, threshold))
 
 
-def test_a_perfect_map_has_an_e_measure_of_one_and_its_opposite_of_zero():
+def test_a_perfect_map_has_an_e_measure_of_one_and_its_opposite_of_zero() -> None:
     truth = np.arange(64).reshape(8, 8) < 20
     right, wrong = ((mask * 255).astype(np.uint8) for mask in (truth, ~truth))
     assert threshold_curves.e_measure_curve(threshold_curves.threshold_counts(right, truth))[128] == 1
@@ -81,13 +86,13 @@ def test_a_perfect_map_has_an_e_measure_of_one_and_its_opposite_of_zero():
 # -- S-measure --------------------------------------------------------------------------------------------------------
 
 
-def literal_object(values):
+def literal_object(values: list[float]) -> float:
     mean = sum(values) / len(values)
     spread = math.sqrt(sum((v - mean) ** 2 for v in values) / (len(values) - 1)) if len(values) > 1 else 0
     return 2 * mean / (mean**2 + 1 + spread)
 
 
-def literal_block(x, y):
+def literal_block(x: list[float], y: list[float]) -> float:
     """Structural similarity of two lists, divided through by n - 1 as in the reference."""
     if not x:
         return 0.0
@@ -101,10 +106,10 @@ def literal_block(x, y):
     return 1.0 if below < 1e-12 else 0.0
 
 
-def literal_s_measure(levels, truth, alpha=0.5):
-    values, share = levels / 255, truth.mean()
+def literal_s_measure(levels: Levels, truth: Mask, alpha: float = 0.5) -> float:
+    values, share = levels / 255, float(truth.mean())
     if share in (0, 1):
-        return values.mean() if share else 1 - values.mean()
+        return float(values.mean() if share else 1 - values.mean())
     lesion = literal_object([v for v, is_lesion in pixels(levels, truth) if is_lesion])
     rest = literal_object([1 - v for v, is_lesion in pixels(levels, truth) if not is_lesion])
     places = np.argwhere(truth) + 1  # counted from one
@@ -120,16 +125,16 @@ def literal_s_measure(levels, truth, alpha=0.5):
 
 @settings(max_examples=80, deadline=None)
 @given(maps(), st.sampled_from([0.0, 0.5, 1.0]))
-def test_the_s_measure_is_its_definition(case, alpha):
+def test_the_s_measure_is_its_definition(case: tuple[Levels, Mask], alpha: float) -> None:
     assert s_measure.s_measure(*case, alpha) == pytest.approx(literal_s_measure(*case, alpha), abs=1e-9)
 
 
-def test_a_perfect_map_has_an_s_measure_of_one():
+def test_a_perfect_map_has_an_s_measure_of_one() -> None:
     truth = np.arange(64).reshape(8, 8) % 8 < 3
     assert s_measure.s_measure((truth * 255).astype(np.uint8), truth) == pytest.approx(1)
 
 
-def test_a_flat_block_is_flat_whatever_its_grey():
+def test_a_flat_block_is_flat_whatever_its_grey() -> None:
     """A mean of 77/255 is not exact in binary; the block must still count as one that does not vary."""
     flat = np.full((5, 7), 77, np.uint8)
     assert s_measure.similarity(flat, np.ones((5, 7), bool)) == 1
@@ -139,7 +144,7 @@ def test_a_flat_block_is_flat_whatever_its_grey():
 # -- weighted F -------------------------------------------------------------------------------------------------------
 
 
-def literal_weighted_f(levels, truth, nearest, beta=1.0):
+def literal_weighted_f(levels: Levels, truth: Mask, nearest: NDArray[np.int32], beta: float = 1.0) -> float:
     """Margolin et al.; `nearest` [2, H, W] says which of equally near lesion pixels stands in for a pixel."""
     height, width = truth.shape
     everywhere = [(r, c) for r in range(height) for c in range(width)]
@@ -162,12 +167,12 @@ def literal_weighted_f(levels, truth, nearest, beta=1.0):
 
 @settings(max_examples=40, deadline=None)
 @given(maps(lesion=True), st.sampled_from([1.0, 0.5]))
-def test_the_weighted_f_is_its_definition(case, beta):
+def test_the_weighted_f_is_its_definition(case: tuple[Levels, Mask], beta: float) -> None:
     _, nearest = distance_transform_edt(~case[1], return_indices=True)
     assert weighted_f.weighted_f(*case, beta) == pytest.approx(literal_weighted_f(*case, nearest, beta), abs=1e-6)
 
 
-def test_a_false_alarm_costs_more_the_further_it_lies_from_the_lesion():
+def test_a_false_alarm_costs_more_the_further_it_lies_from_the_lesion() -> None:
     truth = np.zeros((24, 24), bool)
     truth[2:6, 2:6] = True
     near, far = np.where(truth, 255, 0).astype(np.uint8), np.where(truth, 255, 0).astype(np.uint8)
@@ -175,7 +180,7 @@ def test_a_false_alarm_costs_more_the_further_it_lies_from_the_lesion():
     assert weighted_f.weighted_f(far, truth) < weighted_f.weighted_f(near, truth) < 1
 
 
-def test_the_weighted_f_is_one_for_the_truth_and_zero_for_nothing():
+def test_the_weighted_f_is_one_for_the_truth_and_zero_for_nothing() -> None:
     truth = np.arange(64).reshape(8, 8) < 20
     assert weighted_f.weighted_f((truth * 255).astype(np.uint8), truth) == 1
     inner = np.zeros((12, 12), bool)
@@ -185,7 +190,7 @@ def test_the_weighted_f_is_one_for_the_truth_and_zero_for_nothing():
     assert weighted_f.weighted_f(np.full((12, 12), 255, np.uint8), np.zeros((12, 12), bool)) == 0
 
 
-def test_at_the_images_edge_the_definition_forgives_misses():
+def test_at_the_images_edge_the_definition_forgives_misses() -> None:
     """The published definition smooths errors with zeros beyond the edge; kept, since comparisons are made with it."""
     assert weighted_f.weighted_f(np.zeros((8, 8), np.uint8), np.ones((8, 8), bool)) > 0.5
 
@@ -193,18 +198,18 @@ def test_at_the_images_edge_the_definition_forgives_misses():
 # -- the protocol as a whole ------------------------------------------------------------------------------------------
 
 
-def test_a_map_is_stretched_to_its_own_extremes():
+def test_a_map_is_stretched_to_its_own_extremes() -> None:
     levels = pranet.stretched(np.array([[0.25, 0.375], [0.5, 0.25]]))
     assert levels.tolist() == [[0, 128], [255, 0]]
     assert pranet.stretched(np.full((2, 2), 0.9)).tolist() == [[0, 0], [0, 0]]
 
 
-def test_a_map_that_is_not_finite_is_refused_by_name():
+def test_a_map_that_is_not_finite_is_refused_by_name() -> None:
     with pytest.raises(DataError, match="of set/7 is not finite"):
         pranet.stretched(np.array([[0.1, np.nan]]), "set/7")
 
 
-def cases(count=5, seed=0):
+def cases(count: int = 5, seed: int = 0) -> Iterator[tuple[NDArray[np.float64], NDArray[np.uint8]]]:
     rng = np.random.default_rng(seed)
     for _ in range(count):
         truth = np.zeros((12, 10), np.uint8)
@@ -212,7 +217,7 @@ def cases(count=5, seed=0):
         yield np.clip(0.4 * truth + rng.random((12, 10)) * 0.5, 0, 1), truth
 
 
-def test_figures_are_means_over_thresholds_then_images_and_the_best_single_threshold():
+def test_figures_are_means_over_thresholds_then_images_and_the_best_single_threshold() -> None:
     scores = pranet.PraNetScores()
     dice, iou, e_measure, others = [], [], [], []
     for probability, truth in cases():
@@ -234,10 +239,10 @@ def test_figures_are_means_over_thresholds_then_images_and_the_best_single_thres
     }  # fmt: skip
     assert {name: summary[name] for name in expected} == pytest.approx({k: 100 * v for k, v in expected.items()})
     assert summary["images"] == 5
-    assert summary["max_dice"] > summary["mean_dice"]  # so the two cannot have been confused
+    assert float(summary["max_dice"] or 0) > float(summary["mean_dice"] or 0)  # so the two cannot have been confused
 
 
-def test_images_without_a_lesion_are_left_out_and_counted():
+def test_images_without_a_lesion_are_left_out_and_counted() -> None:
     alone, beside = pranet.PraNetScores(), pranet.PraNetScores()
     for probability, truth in cases():
         alone.update(probability, truth)
@@ -246,7 +251,7 @@ def test_images_without_a_lesion_are_left_out_and_counted():
     assert beside.summary() == alone.summary() | {"without_lesion": 5}
 
 
-def test_an_unlabelled_pixel_is_background_in_both():
+def test_an_unlabelled_pixel_is_background_in_both() -> None:
     scores = pranet.PraNetScores()
     truth = np.zeros((8, 8), np.uint8)
     truth[:4], truth[6:] = 1, IGNORE
@@ -255,7 +260,7 @@ def test_an_unlabelled_pixel_is_background_in_both():
     assert summary["mae"] == 0 and summary["max_dice"] == summary["weighted_f"] == 100
 
 
-def test_every_class_but_the_first_is_lesion():
+def test_every_class_but_the_first_is_lesion() -> None:
     two, three = pranet.PraNetScores(), pranet.PraNetScores()
     for probability, truth in cases():
         two.update(probability, truth)
@@ -263,14 +268,14 @@ def test_every_class_but_the_first_is_lesion():
     assert two.summary() == three.summary()
 
 
-def test_without_images_there_are_no_figures():
+def test_without_images_there_are_no_figures() -> None:
     summary = pranet.PraNetScores().summary()
     assert summary["images"] == 0
     assert [summary[name] for name in ("mean_dice", "s_measure", "mae")] == [None] * 3
     json.dumps(summary)
 
 
-def test_every_figure_is_documented():
+def test_every_figure_is_documented() -> None:
     described = re.search(r"^\| `pranet` \| only.*$", FORMATS.read_text(encoding="utf-8"), re.MULTILINE)
     assert described
     assert [key for key in pranet.PraNetScores().summary() if f"`{key}`" not in described[0]] == []

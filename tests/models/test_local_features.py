@@ -8,10 +8,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 from torch import Tensor
 
 from endotransfer.config import ModelConfig
 from endotransfer.models.local_features import LocalFeatures, LocalScorer, within_image
+from endotransfer.models.network_spec import Architecture
 
 MakeModel = Callable[..., ModelConfig]
 
@@ -105,7 +107,8 @@ def test_descriptions_are_single_precision_in_autocast_too(view: LocalFeatures, 
 
 
 def test_one_about_to_be_filled_reads_no_weights(tiny: MakeModel, view: LocalFeatures, images: Tensor) -> None:
-    empty = LocalFeatures(tiny(weights=Path("gone.safetensors")), trained=True)
+    saved = TypeAdapter[ModelConfig](Architecture).validate_python(tiny(weights=Path("gone.safetensors")))
+    empty = LocalFeatures(saved)
     empty.load_state_dict(view.state_dict())
     assert torch.equal(empty(images), view(images))
 
