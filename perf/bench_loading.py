@@ -7,6 +7,7 @@ for as long as a step of the paper's size takes it.
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -28,18 +29,18 @@ def main() -> None:
     augment = AugmentConfig(scale=(1.0, 1.5), colour=0.2)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     with tempfile.TemporaryDirectory() as name:
-        shares = {}
+        shares: dict[str, Share] = {}
         for role, folder in zip(
             ("masked", "target"), write_phantom(Path(name) / "p", IMAGES, 0, size=SIZE), strict=True
         ):
             samples = [sample for sample in read_folder(folder).samples if role == "target" or sample.mask]
             images = DecodedImages(samples, (SIZE, SIZE), read_folder(folder).classes, masks=role == "masked")
             shares[role] = Share(Stream(role, images, seed=0, augment=augment), 4)
-        batch_source = BatchSource(**shares, workers=worker_count(None, 1))
+        batch_source = BatchSource(masked=shares["masked"], target=shares["target"], workers=worker_count(None, 1))
         waited = _wait_for(batch_source, device)
         batch_source.close()
     share = waited / (waited + STEPS * STEP_SECONDS)
-    facts = {"device": device, "workers": worker_count(None, 1), "seconds_a_step": waited / STEPS}
+    facts: dict[str, Any] = {"device": device, "workers": worker_count(None, 1), "seconds_a_step": waited / STEPS}
     emit("wait for data, share of a step", share, step_seconds=STEP_SECONDS, size=SIZE, images=8, **facts)
 
 

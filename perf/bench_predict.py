@@ -6,6 +6,7 @@ not depend on them).
 
 import tempfile
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +22,11 @@ from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.load import load
 from endotransfer.predict.overlay import overlay
 from endotransfer.predict.prediction import Marks, Pixels
+from endotransfer.predict.shots import Shot
 from endotransfer.predict.video import VideoReport, predict_video
 from endotransfer.predict.video_reader import VideoReader, import_av
 from endotransfer.predict.video_writer import VideoWriter
+from endotransfer.results import Results
 from perf.timing import emit, median_seconds
 
 SIZE = 256
@@ -38,9 +41,9 @@ def write_model(folder: Path) -> Path:
         backbone="mobilenetv3_small_100", pretrained=False, norm="frozen", multi_grid=None, aspp_channels=64
     )
     cls, preset, config = method_config({"name": "source_only"})
-    method = cls(TaskInfo(2, True, model, epochs=1, trained=True), config)
+    method = cls(TaskInfo(2, True, model, epochs=1), config)
     settings = {"name": cls.name, "preset": preset}
-    save_model(folder, method, Classes(), (SIZE, SIZE), settings, {"seed": 0, "miou": None}, {})
+    save_model(folder, method, Classes(), (SIZE, SIZE), settings, Results(method=cls.name), {})
     return folder
 
 
@@ -65,8 +68,8 @@ def measure_runtime(model: Path, bundle: Path) -> None:
     for threads in dict.fromkeys((cores, 1)):
         torch.set_num_threads(threads)
         eager, exported = load(model, "cpu"), load(bundle, threads=threads)
-        rival = median_seconds(lambda eager=eager: eager.predict(image), repeats=31, warmup=5)
-        ours = median_seconds(lambda exported=exported: exported.predict(image), repeats=31, warmup=5)
+        rival = median_seconds(partial(eager.predict, image), repeats=31, warmup=5)
+        ours = median_seconds(partial(exported.predict, image), repeats=31, warmup=5)
         emit(
             "ONNX Runtime", rival / ours, at_least=1.8, seconds=ours, rival="eager torch", rival_seconds=rival,
             threads=threads, size=SIZE, backbone="mobilenetv3_small_100",
@@ -89,7 +92,7 @@ class Blob:
 def alone(predictor: Blob, video: Path, batch: int, out: Path) -> dict[str, float]:
     """Seconds a frame of each stage with the machine to itself."""
     with VideoReader(video) as reader:
-        shots = []
+        shots: list[Shot] = []
 
         def decode() -> None:
             shots.extend(shot for shot, _ in zip(reader, range(ALONE), strict=False))

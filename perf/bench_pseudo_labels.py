@@ -3,6 +3,8 @@
 Run from the root of the repository: `python -m perf.bench_transfer`.
 """
 
+from functools import partial
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -34,9 +36,9 @@ def measure_thresholds() -> None:
     sorting = median_seconds(lambda: np.sort(values), repeats=3, warmup=0)
     partition = median_seconds(lambda: np.partition(values, int(0.75 * PIXELS)), repeats=3, warmup=0)
     for device in DEVICES:
-        both = (torch.from_numpy(array).to(device).split(CHUNK) for array in (values, predicted))
+        both = (torch.split(torch.from_numpy(array).to(device), CHUNK) for array in (values, predicted))
         chunks = list(zip(*both, strict=True))
-        seconds = median_seconds(lambda chunks=chunks: thresholds_of(chunks))
+        seconds = median_seconds(partial(thresholds_of, chunks))
         emit(
             "streaming thresholds", sorting / seconds, at_least=10, seconds=seconds, rival="np.sort, 78e6 float32",
             rival_seconds=sorting, against_np_partition=partition / seconds, device=device,
@@ -65,7 +67,7 @@ def measure_voting() -> None:
     rival = median_seconds(lambda: literal.algorithm_2_synchronous(*lists, 2), 3, warmup=0)
     for device, at_least in zip(DEVICES, (100, 1000), strict=False):
         batch = [torch.from_numpy(array).to(device).unsqueeze(0) for array in (labels, superpixels)]
-        seconds = median_seconds(lambda batch=batch: vote_synchronously(*batch, 2), 31)
+        seconds = median_seconds(partial(vote_synchronously, batch[0], batch[1], 2), 31)
         emit_voting("synchronous", seconds, rival, at_least, device)
 
 

@@ -35,7 +35,7 @@ class GeneratedSet:
     """`images` smooth random images, made when they are asked for, so that the set itself takes no memory."""
 
     def __init__(self, images: int, size: tuple[int, int], folder: Path, device: torch.device) -> None:
-        self.count, self.size, self.device = images, size, device
+        self.count, self.total, self.size, self.device = images, images, size, device
         self.cache, self.maps = LogitCache(folder / "logit_cache"), MapStore(folder / "maps")
         self.maps.open_pass(0)
         torch.manual_seed(0)
@@ -91,7 +91,8 @@ def bare_inference(network: torch.nn.Module, target: GeneratedSet) -> None:
 
 def whole_pass(network: torch.nn.Module, target: GeneratedSet) -> None:
     def predict(images: Tensor) -> SegOutput:
-        return network(images)
+        output: SegOutput = network(images)
+        return output
 
     with torch.inference_mode():
         label_target_set(predict, target, CLASSES, 0.3, device=target.device)

@@ -7,9 +7,10 @@ network stands in, so that the script itself is exercised everywhere.
 import gc
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import timm
 import torch
@@ -35,7 +36,7 @@ PAPER_STEPS, PAPER_TARGET = 742, 300  # an epoch of the paper's data: 2,969 sour
 class Setting:
     model: ModelConfig
     size: int
-    precision: str
+    precision: Literal["32", "bf16"]
     images: int = 4  # of each domain
 
 
@@ -92,7 +93,7 @@ def plain_step(setting: Setting, trainer: Trainer) -> Any:
         optimiser.zero_grad(set_to_none=True)
         with trainer.fabric.autocast():
             loss = cross_entropy(net(images).at(masks.shape[-2:]).float(), masks)
-        loss.backward()
+        torch.autograd.backward(loss)
         optimiser.step()
 
     return step
@@ -100,6 +101,8 @@ def plain_step(setting: Setting, trainer: Trainer) -> Any:
 
 class RandomTargetSet:
     """300 random images with tags and super-pixels in memory; maps go to disk, as in training."""
+
+    total = PAPER_TARGET
 
     def __init__(self, setting: Setting, device: torch.device, folder: Path) -> None:
         self.device, self.maps, self.size = device, MapStore(folder), (setting.size, setting.size)
@@ -110,10 +113,13 @@ class RandomTargetSet:
     def logit_cache(self, channels: int) -> LogitCache:
         return LogitCache()
 
-    def without_images(self) -> Any:
+    def __iter__(self) -> Iterator[PassBatch]:
         return self.after(0)
 
-    def after(self, batches: int) -> Any:
+    def without_images(self) -> Iterator[PassBatch]:
+        return self.after(0)
+
+    def after(self, batches: int) -> Iterator[PassBatch]:
         for start in range(20 * batches, PAPER_TARGET, 20):
             keys = [f"t/{index}" for index in range(start, start + 20)]
             yield PassBatch(self.images[start : start + 20], torch.ones(20, device=self.device).long(), keys)
@@ -153,7 +159,7 @@ def step_seconds(setting: Setting, trainer: Trainer) -> float:
 
 def measure_steps() -> None:
     setting = small_or_real()
-    facts = {
+    facts: dict[str, Any] = {
         "device": "cuda" if torch.cuda.is_available() else "cpu",
         "size": setting.size,
         "images": 2 * setting.images,
@@ -182,7 +188,8 @@ def measure_steps() -> None:
 def measure_memory() -> None:  # pragma: needs cuda
     """The peak of a step with its graphs recorded; a target pass keeps no gradients and needs less."""
     base = small_or_real()
-    for method, precision in (("semantic_transfer", "32"), ("tag_transfer", "bf16")):
+    runs: tuple[tuple[str, Literal["32", "bf16"]], ...] = (("semantic_transfer", "32"), ("tag_transfer", "bf16"))
+    for method, precision in runs:
         gc.collect()
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()

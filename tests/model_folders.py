@@ -1,6 +1,7 @@
 """Model folders for tests: a tiny untrained network, saved as training would save it."""
 
 from pathlib import Path
+from typing import Literal
 
 import torch
 
@@ -13,7 +14,12 @@ from endotransfer.results import Results
 TASKS = {"tagged": (("normal", "lesion"), True), "untagged": (("a", "b", "c", "d", "e"), False)}
 
 
-def write_model(folder: Path, task: str = "tagged", shape: tuple[int, int] = (48, 64), norm: str = "group") -> Path:
+def write_model(
+    folder: Path,
+    task: str = "tagged",
+    shape: tuple[int, int] = (48, 64),
+    norm: Literal["batch", "group", "per_domain"] = "group",
+) -> Path:
     """Weights are drawn, and those of the classifier enlarged: probabilities are neither all alike nor all sure."""
     names, tags = TASKS[task]
     torch.manual_seed(3)

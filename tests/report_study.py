@@ -24,9 +24,9 @@ def build_study(folder: Path, make_experiment: Callable[..., Experiment]) -> dic
             assert results is not None
             cells.append({**results.to_dict(), "label": label, "run": run, "digest": "0"})
     summary = [{"label": HOSTILE, "difference": 3.25, "interval": [1.5, 4.75]}]
-    results = {"suite": {"name": HOSTILE, "reference": "source_only"}, "summary": summary, "cells": cells}
-    (folder / "results.json").write_text(json.dumps(results))
-    return results
+    written = {"suite": {"name": HOSTILE, "reference": "source_only"}, "summary": summary, "cells": cells}
+    (folder / "results.json").write_text(json.dumps(written))
+    return written
 
 
 def sweep_cells() -> list[BenchmarkCell]:

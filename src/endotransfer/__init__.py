@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     )
     from endotransfer.config import Experiment
     from endotransfer.engine.callbacks import Callback, StopTraining, TrainingEvent
+    from endotransfer.predict.data_frame import predictions_frame
+    from endotransfer.predict.image_predictor import ImagePredictor
     from endotransfer.predict.prediction import Prediction
     from endotransfer.results import Results
 
@@ -34,6 +36,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Callback",
     "Experiment",
+    "ImagePredictor",
     "Prediction",
     "Results",
     "StopTraining",
@@ -47,6 +50,7 @@ __all__ = [
     "inspect_folder",
     "load",
     "predict_files",
+    "predictions_frame",
     "read_experiment",
     "split_folder",
     "sweep",
@@ -59,15 +63,17 @@ if not TYPE_CHECKING:  # a type checker sees the imports above, and would take `
     _HOMES = {
         "endotransfer.config": ("Experiment",),
         "endotransfer.engine.callbacks": ("Callback", "StopTraining", "TrainingEvent"),
+        "endotransfer.predict.data_frame": ("predictions_frame",),
+        "endotransfer.predict.image_predictor": ("ImagePredictor",),
         "endotransfer.predict.prediction": ("Prediction",),
         "endotransfer.results": ("Results",),
     }
-    _CLASSES = {name: home for home, names in _HOMES.items() for name in names}
+    _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module 'endotransfer' has no attribute '{name}'")
-        return getattr(import_module(_CLASSES.get(name, "endotransfer.api")), name)
+        return getattr(import_module(_NAMES.get(name, "endotransfer.api")), name)
 
     def __dir__() -> list[str]:
         return sorted(__all__)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import endotransfer
-from endotransfer import Callback, Experiment, Prediction, Results, StopTraining, TrainingEvent
+from endotransfer import Callback, Experiment, ImagePredictor, Prediction, Results, StopTraining, TrainingEvent
 
 
 class StopEarly(Callback):
@@ -25,6 +25,9 @@ def main() -> None:
         endotransfer.evaluate("runs/one", capsule, flips=True)
     prediction: Prediction = endotransfer.load("runs/one").predict("image.png")
     print(prediction.lesion_share + 1)
+    model: ImagePredictor = endotransfer.load("runs/one")
+    shares = [one.lesion_share for _, one in model.predict_folder("images")]
+    print(sum(shares), len(endotransfer.predictions_frame(model.predict_folder(Path("images")))))
     page: Path = endotransfer.write_report("runs/one")
     table, missing = endotransfer.benchmark("phantom", "runs/table", seeds=2, settings=["training.epochs=1"])
     print(page, table, len(missing), endotransfer.compare_runs("runs/one", "runs/two"))

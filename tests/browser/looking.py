@@ -34,7 +34,7 @@ def settled(page: Any, name: str) -> None:
 
 
 def title(page: Any) -> str:
-    return page.inner_text("#title").split()[0]
+    return str(page.inner_text("#title").split()[0])
 
 
 def marked_image(page: Any) -> str:
@@ -46,7 +46,7 @@ def marked_image(page: Any) -> str:
     name = first.locator("b").inner_text()
     first.click()
     settled(page, name)
-    return name
+    return str(name)
 
 
 def paint(page: Any, tool: str = "Brush") -> None:

@@ -36,12 +36,13 @@ def test_opacity_style_and_classes_change_what_is_drawn(visit: Callable[..., Any
     marked_image(page)
     page.locator("#threshold").fill("0.3")
     filled = Look(page)
-    for change in (
+    changes: tuple[Callable[[], None], ...] = (
         lambda: page.check("input[value=outline]", force=True),
         lambda: page.check("input[value=heat]", force=True),
         lambda: page.locator("#opacity").fill("90"),
         lambda: page.keyboard.press("h"),
-    ):
+    )
+    for change in changes:
         change()
         now = Look(page)
         assert now - filled > 50

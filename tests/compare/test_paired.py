@@ -34,7 +34,7 @@ def matrices(run: Path) -> Any:
 
 
 def test_the_difference_is_paired(runs: list[Path]) -> None:
-    found = compare_runs(*runs, metric="iou_lesion", resamples=50)
+    found = compare_runs(runs[0], runs[1], metric="iou_lesion", resamples=50)
     good, bad = matrices(runs[0]), matrices(runs[1])
     expected = paired_bootstrap(good, bad, ["a", "a", "b", "b", "c", "c"], lesion_iou, 50)
     assert [found.difference, *(found.interval or [])] == pytest.approx([100 * value for value in expected])
@@ -54,21 +54,21 @@ def test_other_images_are_refused(runs: list[Path]) -> None:
     rows = json.loads((runs[1] / "scores.json").read_text())
     (runs[1] / "scores.json").write_text(json.dumps(rows[:-1]))
     with pytest.raises(DataError, match=r"good and .*bad were not measured on the same masks"):
-        compare_runs(*runs)
+        compare_runs(runs[0], runs[1])
 
 
 def test_an_unknown_metric_is_refused(runs: list[Path]) -> None:
     with pytest.raises(ConfigError, match="no metric 'iuo_lesion'; did you mean 'iou_lesion'"):
-        compare_runs(*runs, metric="iuo_lesion")
+        compare_runs(runs[0], runs[1], metric="iuo_lesion")
 
 
 def test_the_table_says_it_in_few_lines(runs: list[Path]) -> None:
     text = io.StringIO()
-    print_comparison(compare_runs(*runs, resamples=50), Console(file=text, width=120))
+    print_comparison(compare_runs(runs[0], runs[1], resamples=50), Console(file=text, width=120))
     lines = text.getvalue().splitlines()
     assert len(lines) == 6
     assert "first - second, 95 %" in lines[4]
     assert lines[5].startswith("Of 6 of 6 images the first is on")
-    one_group = replace(compare_runs(*runs, resamples=50), interval=None, better=None)
+    one_group = replace(compare_runs(runs[0], runs[1], resamples=50), interval=None, better=None)
     print_comparison(one_group, Console(file=text, width=120))
     assert "no interval" in text.getvalue()

@@ -10,12 +10,12 @@ from rich.console import Console
 
 from endotransfer.compare.label_summary import LabelSummary
 from endotransfer.compare.sweep import as_csv, print_sweep, read_grid, read_sweep
-from endotransfer.compare.sweep_matrix import Measured, matrix_of
+from endotransfer.compare.sweep_matrix import Grid, Measured, matrix_of
 from endotransfer.errors import ConfigError
 from endotransfer.results import Results
 
 PAPER = {"name": "semantic_transfer", "preset": "paper"}
-GRID = {"mu": [1, 10.0], "eta": [0.3, 0.5]}
+GRID: Grid = {"mu": [1, 10.0], "eta": [0.3, 0.5]}
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """What the behaviour tests share: one batch of a tiny task, a fresh method, and the engine's phases in miniature."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -7,7 +8,7 @@ from rich.console import Console
 from torch import nn
 from torch.optim import Adam, Optimizer
 
-from endotransfer.batch import Batch
+from endotransfer.batch import Batch, SourceBatch, TargetBatch
 from endotransfer.data.pipeline.to_device import to_device
 from endotransfer.engine.experiment_data import load_data
 from endotransfer.engine.training_data import load_training_data
@@ -15,14 +16,24 @@ from endotransfer.methods.base import METHODS, Memo, Method
 from endotransfer.methods.task import TaskInfo
 
 
-def one_batch(make_experiment: Any, name: str, task: str = "tagged") -> Batch:
+@dataclass
+class FullBatch(Batch):
+    """A batch with images of both domains."""
+
+    source: SourceBatch
+    target: TargetBatch
+
+
+def one_batch(make_experiment: Any, name: str, task: str = "tagged") -> FullBatch:
     """The first batch that method `name` would train on."""
     experiment = make_experiment(task, name)
     needs = METHODS.get(name).needs
     experiment_data = load_data(experiment.data, needs)
     training_data = load_training_data(experiment, experiment_data, needs, lambda *_: None, console=Console(quiet=True))
     (only,) = training_data.batch_source.batches(0, 1, pass_epoch=None)
-    return to_device(only, torch.device("cpu"), torch.float32)
+    batch = to_device(only, torch.device("cpu"), torch.float32)
+    assert batch.source is not None and batch.target is not None
+    return FullBatch(batch.source, batch.target, batch.reviewed)
 
 
 def build(make_experiment: Any, name: str, task: str = "tagged", **settings: Any) -> Method:
@@ -31,6 +42,14 @@ def build(make_experiment: Any, name: str, task: str = "tagged", **settings: Any
     cls = METHODS.get(name)
     model = make_experiment(task, name).model.model_copy(update={"dropout": 0.0})
     return cls(TaskInfo(2 if task == "tagged" else 5, task == "tagged", model, epochs=1), cls.Config(**settings))
+
+
+def zero_last_layer(critic: nn.Module) -> None:
+    """A critic that gives every input a score of 0."""
+    layers = critic.layers
+    assert isinstance(layers, nn.Sequential)
+    for parameter in layers[-1].parameters():
+        nn.init.zeros_(parameter)
 
 
 def own_parameters(method: Method, phase: str) -> list[nn.Parameter]:
@@ -43,7 +62,7 @@ def update(method: Method, phase: str, optimiser: Optimizer, batch: Batch, memo:
         for parameter in own_parameters(method, other):
             parameter.requires_grad = other == phase
     optimiser.zero_grad()
-    torch.stack(list(method.losses(phase, batch, memo).values())).sum().backward()
+    torch.autograd.backward(torch.stack(list(method.losses(phase, batch, memo).values())).sum())
     optimiser.step()
 
 

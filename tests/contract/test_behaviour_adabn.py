@@ -28,7 +28,7 @@ def with_norm(experiment: Experiment, norm: str) -> Experiment:
 
 @pytest.fixture(scope="module", params=["batch", "per_domain"])
 def norm(request: pytest.FixtureRequest) -> str:
-    return request.param
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,9 @@ def weights_of(run: Path) -> dict[str, Tensor]:
 def segmenter_of(run: Path, experiment: Experiment) -> Segmenter:
     method = METHODS.get(run.name)(TaskInfo(2, True, experiment.model, 1), METHODS.get(run.name).Config())
     method.load_state_dict(weights_of(run))
-    return method.eval().segmenter
+    segmenter = method.eval().segmenter
+    assert isinstance(segmenter, Segmenter)
+    return segmenter
 
 
 @torch.no_grad()
@@ -68,6 +70,7 @@ def target_images(make_experiment: Any) -> Tensor:
     training_data = load_training_data(
         experiment, experiment_data, AdaBN.needs, lambda *_: None, console=Console(quiet=True)
     )
+    assert training_data.pass_set is not None
     return torch.cat([batch.images for batch in training_data.pass_set])
 
 
@@ -90,6 +93,7 @@ def test_statistics_are_mean_and_variance_over_the_whole_target_set(
         domain = METHODS.get(name).predict_as
         kept = next(iter(normalising_layers(segmenter, domain).values()))
         values = seen_by_first_layer(segmenter, target_images)
+        assert kept.running_mean is not None
         distances[name] = (kept.running_mean - values.mean(1)).abs().max().item()
         if name == "adabn":
             torch.testing.assert_close(kept.running_mean, values.mean(1), rtol=1e-4, atol=1e-5)
@@ -117,8 +121,9 @@ def mean_offset(segmenter: Segmenter, images: Tensor, domain: str) -> float:
 
     def measure(layer: Any, inputs: tuple[Tensor, ...]) -> None:
         kept = layers[layer]
+        assert kept.running_mean is not None and kept.running_var is not None
         offset = inputs[0].mean((0, 2, 3)) - kept.running_mean
-        offsets.append(offset.abs() / (kept.running_var + kept.eps).sqrt())
+        offsets.append(offset.abs() / torch.sqrt(kept.running_var + kept.eps))
 
     layers = normalising_layers(segmenter, domain)
     hooks = [layer.register_forward_pre_hook(measure) for layer in layers]

@@ -7,13 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.batch import Batch
 from endotransfer.losses.adversarial import fooling_loss
 from endotransfer.methods.base import Memo
 from endotransfer.methods.cgan import Cgan
 from endotransfer.methods.task import Progress
+from tests.contract.behaviour import FullBatch, one_batch, train, zero_last_layer
 from tests.contract.behaviour import build as build_method
-from tests.contract.behaviour import one_batch, train
 
 NOTHING = 1e-12  # a weight with which the term is there and cannot be felt
 STILL = 0.0  # the learning rate of a segmenter that runs and does not learn
@@ -21,7 +20,7 @@ Build = Callable[..., Cgan]
 
 
 @pytest.fixture(scope="module")
-def batch(make_experiment: Any) -> Batch:
+def batch(make_experiment: Any) -> FullBatch:
     return one_batch(make_experiment, "cgan")
 
 
@@ -37,7 +36,7 @@ def build(make_experiment: Any) -> Build:
 
 
 @torch.no_grad()
-def scores(method: Cgan, batch: Batch) -> tuple[Tensor, Tensor]:
+def scores(method: Cgan, batch: FullBatch) -> tuple[Tensor, Tensor]:
     """The critic's logits of "is target" on adapted source and on target features."""
     memo: Memo = {}
     method.losses("net", batch, memo)
@@ -60,13 +59,13 @@ def same(before: list[Tensor], after: list[Tensor]) -> bool:
     return all(torch.equal(*pair) for pair in zip(before, after, strict=True))
 
 
-def test_a_critic_alone_learns_to_tell_adapted_source_from_target(build: Build, batch: Batch) -> None:
+def test_a_critic_alone_learns_to_tell_adapted_source_from_target(build: Build, batch: FullBatch) -> None:
     method = build()
     train(method, batch, 25, "critic")
     assert accuracy(*scores(method, batch)) > 0.75
 
 
-def test_the_generator_learns_to_fool_a_critic_that_stands_still(build: Build, batch: Batch) -> None:
+def test_the_generator_learns_to_fool_a_critic_that_stands_still(build: Build, batch: FullBatch) -> None:
     before, after = {}, {}
     for weight in (1.0, NOTHING):
         method = build(weight=weight)
@@ -81,7 +80,7 @@ def test_the_generator_learns_to_fool_a_critic_that_stands_still(build: Build, b
     assert after[1.0] < 0.5 * after[NOTHING]
 
 
-def test_with_a_fooling_generator_the_critic_can_tell_less(build: Build, batch: Batch) -> None:
+def test_with_a_fooling_generator_the_critic_can_tell_less(build: Build, batch: FullBatch) -> None:
     found = {}
     for weight in (1.0, NOTHING):
         method = build(weight=weight)
@@ -91,7 +90,7 @@ def test_with_a_fooling_generator_the_critic_can_tell_less(build: Build, batch: 
     assert gap(*found[1.0]) < 0.5 * gap(*found[NOTHING])
 
 
-def test_noise_matters_and_belongs_to_image_and_step(build: Build, batch: Batch) -> None:
+def test_noise_matters_and_belongs_to_image_and_step(build: Build, batch: FullBatch) -> None:
     def memo_at(step: int) -> Memo:
         memo: Memo = {}
         method.progress = Progress(step=step)
@@ -108,7 +107,7 @@ def test_noise_matters_and_belongs_to_image_and_step(build: Build, batch: Batch)
     assert (difference > 1e-6).all()  # in every image
 
 
-def test_the_task_is_learnt_from_adapted_features_by_segmenter_and_generator(build: Build, batch: Batch) -> None:
+def test_the_task_is_learnt_from_adapted_features_by_segmenter_and_generator(build: Build, batch: FullBatch) -> None:
     method = build(weight=NOTHING)
 
     def cost() -> float:
@@ -126,8 +125,7 @@ def test_the_task_is_learnt_from_adapted_features_by_segmenter_and_generator(bui
 @pytest.mark.parametrize("task", ["tagged", "untagged"])
 def test_terms_and_weights_are_the_recipes(build: Build, make_experiment: Any, task: str) -> None:
     batch, method = one_batch(make_experiment, "cgan", task), build(task, weight=0.01)
-    torch.nn.init.zeros_(method.critic.layers[-1].weight)
-    torch.nn.init.zeros_(method.critic.layers[-1].bias)
+    zero_last_layer(method.critic)
     memo: Memo = {}
     terms = {phase: method.losses(phase, batch, memo) for phase in method.phases}
     tasks = ["segmentation", "classification"] if task == "tagged" else ["segmentation"]
@@ -142,7 +140,7 @@ def test_terms_and_weights_are_the_recipes(build: Build, make_experiment: Any, t
 
 
 def test_the_generators_phase_leaves_live_statistics_alone_and_domains_apart(
-    batch: Batch, make_experiment: Any
+    batch: FullBatch, make_experiment: Any
 ) -> None:
     experiment = make_experiment("tagged", "cgan")
     live = experiment.model_copy(update={"model": experiment.model.model_copy(update={"norm": "per_domain"})})

@@ -10,20 +10,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.batch import IGNORE, LESION, NORMAL, Batch, PassBatch, SourceBatch
+from endotransfer.batch import IGNORE, LESION, NORMAL, PassBatch, SourceBatch
 from endotransfer.config import ModelConfig
 from endotransfer.data.phantom import render
 from endotransfer.losses.label_distribution import label_distributions, sharpened_log_distribution
 from endotransfer.methods.cl import CL, CLConfig
 from endotransfer.methods.task import TaskInfo
+from tests.contract.behaviour import FullBatch, one_batch, train
 from tests.contract.behaviour import build as build_method
-from tests.contract.behaviour import one_batch, train
 
 NOTHING = 1e-12  # a weight with which the term is there and cannot be felt
 
 
 @pytest.fixture(scope="module")
-def batch(make_experiment: Any) -> Batch:
+def batch(make_experiment: Any) -> FullBatch:
     return one_batch(make_experiment, "cl")
 
 
@@ -68,13 +68,13 @@ class Target:
 # -- the label distribution -------------------------------------------------------------------------------------------
 
 
-def gap(method: CL, batch: Batch, wanted: Tensor) -> float:
+def gap(method: CL, batch: FullBatch, wanted: Tensor) -> float:
     with torch.no_grad():
         found = sharpened_log_distribution(method.segmenter(batch.target.images).logits).exp()
     return (found - wanted).abs().sum(1).mean().item()
 
 
-def test_predictions_come_to_cover_what_is_expected(build: Any, batch: Batch) -> None:
+def test_predictions_come_to_cover_what_is_expected(build: Any, batch: FullBatch) -> None:
     wanted = torch.tensor([0.3, 0.7])
     gaps = {}
     for weight in (1.0, NOTHING):
@@ -86,7 +86,7 @@ def test_predictions_come_to_cover_what_is_expected(build: Any, batch: Batch) ->
     assert gaps[1.0] < 0.25 * gaps[NOTHING]
 
 
-def test_tags_say_what_is_expected(build: Any, batch: Batch) -> None:
+def test_tags_say_what_is_expected(build: Any, batch: FullBatch) -> None:
     method = build()
     method.regression.offsets[1] = torch.tensor([0.6, 0.4])
     tags = torch.tensor([NORMAL, LESION, -1, NORMAL])
@@ -104,12 +104,15 @@ def phantom(domain: str, variant: str, images: int, size: int) -> tuple[Tensor, 
 def error_against_constant(method: CL, source: tuple[Tensor, Tensor], target: tuple[Tensor, Tensor]) -> float:
     """The regression's mean error on target distributions, as a share of the constant source mean's."""
     classes = method.task.classes
-    batches = [SourceBatch(images, masks, None) for images, masks in zip(*(p.split(4) for p in source), strict=True)]
-    method.prepare(batches, Target(target[0]))
+    batches = [
+        SourceBatch(images, masks, None) for images, masks in zip(*(torch.split(p, 4) for p in source), strict=True)
+    ]
+    method.prepare(batches, Target(target[0]))  # type: ignore[arg-type]
     truth = label_distributions(target[1], classes)
     found = method.regression(method.descriptor(target[0]))
     constant = label_distributions(source[1], classes).mean(0)
-    return ((found - truth).abs().sum(1).mean() / (constant - truth).abs().sum(1).mean()).item()
+    errors = [(guess - truth).abs().sum(1).mean().item() for guess in (found, constant)]
+    return errors[0] / errors[1]
 
 
 def test_the_regression_knows_target_images_better_than_the_sources_mean_does(real_weights: Any) -> None:
@@ -119,7 +122,7 @@ def test_the_regression_knows_target_images_better_than_the_sources_mean_does(re
         norm="frozen", multi_grid=None, aspp_rates=(1,), aspp_channels=8,
     )  # fmt: skip
     torch.manual_seed(0)
-    method = CL(TaskInfo(2, True, model, 1), CLConfig())
+    method = CL(TaskInfo(2, True, model, 1), CLConfig.model_validate({}))
     share = error_against_constant(
         method, *(phantom(domain, "lesion", 40, 64) for domain in ("gastroscopy", "capsule"))
     )
@@ -144,7 +147,7 @@ def test_the_regression_sees_through_a_change_of_colour(build: Any) -> None:
 # -- landmarks --------------------------------------------------------------------------------------------------------
 
 
-def test_a_pass_labels_the_surest_super_pixels_of_every_image(build: Any, batch: Batch) -> None:
+def test_a_pass_labels_the_surest_super_pixels_of_every_image(build: Any, batch: FullBatch) -> None:
     method = build(landmark_share=0.5).eval()
     regions = torch.arange(64).view(8, 8).repeat_interleave(4, 0).repeat_interleave(4, 1).expand(4, 32, 32)
     target = Target(batch.target.images, regions)
@@ -160,7 +163,7 @@ def test_a_pass_labels_the_surest_super_pixels_of_every_image(build: Any, batch:
     assert sum(figures.values()) == pytest.approx(0.5)
 
 
-def test_landmarks_teach_the_network_their_class(build: Any, batch: Batch) -> None:
+def test_landmarks_teach_the_network_their_class(build: Any, batch: FullBatch) -> None:
     stored = torch.full((4, 32, 32), IGNORE)
     stored[:, :8, :8] = LESION
     regions = torch.arange(16).view(4, 4).repeat_interleave(8, 0).repeat_interleave(8, 1).expand(4, 32, 32)
@@ -174,7 +177,7 @@ def test_landmarks_teach_the_network_their_class(build: Any, batch: Batch) -> No
     assert chances[1.0] > chances[NOTHING] + 0.2
 
 
-def test_landmark_terms_are_the_recipes(build: Any, batch: Batch) -> None:
+def test_landmark_terms_are_the_recipes(build: Any, batch: FullBatch) -> None:
     """A network that says one half everywhere: each landmark costs log 2 by its weight, which is 1 on average."""
     method = build(distribution_weight=0)
     for parameter in (*method.segmenter.pixel_classifier.parameters(), method.segmenter.refinement.convolution.weight):
@@ -190,7 +193,7 @@ def test_landmark_terms_are_the_recipes(build: Any, batch: Batch) -> None:
 # -- the plan ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_switched_off_question_is_not_asked(build: Any, batch: Batch) -> None:
+def test_a_switched_off_question_is_not_asked(build: Any, batch: FullBatch) -> None:
     both, no_shares, no_landmarks = build(), build(distribution_weight=0), build(landmark_weight=0)
     assert set(dict(both.named_children())) == {"segmenter", "descriptor", "regression"}
     assert set(dict(no_shares.named_children())) == {"segmenter"}

@@ -7,19 +7,18 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.batch import Batch
 from endotransfer.losses.cycle_consistency import cycle_loss
 from endotransfer.methods.base import METHODS
-from endotransfer.methods.cycada import CyCADA
+from endotransfer.methods.cycada import CyCADA, CyCADAConfig
 from endotransfer.methods.task import Progress, TaskInfo
-from tests.contract.behaviour import one_batch, train
+from tests.contract.behaviour import FullBatch, one_batch, train
 
 NOTHING = 1e-12  # a weight with which the term is there and cannot be felt
 TRANSLATION = ("translators", "image_critics")
 
 
 @pytest.fixture(scope="module")
-def batch(make_experiment: Any) -> Batch:
+def batch(make_experiment: Any) -> FullBatch:
     return one_batch(make_experiment, "cycada")
 
 
@@ -47,20 +46,20 @@ def colours(images: Tensor) -> Tensor:
 
 
 @pytest.fixture(scope="module")
-def translating(make_experiment: Any, batch: Batch) -> CyCADA:
+def translating(make_experiment: Any, batch: FullBatch) -> CyCADA:
     method = cycada(make_experiment, "translation", translation_lr=1e-3)
     train(method, batch, 40, *TRANSLATION)
     return method
 
 
-def test_translated_images_take_on_the_targets_colours(translating: CyCADA, batch: Batch) -> None:
+def test_translated_images_take_on_the_targets_colours(translating: CyCADA, batch: FullBatch) -> None:
     source, target = batch.source.images, batch.target.images
     gap = (colours(source) - colours(target)).abs().sum()
     left = (colours(translating.in_target_style(source)) - colours(target)).abs().sum()
     assert left < 0.5 * gap
 
 
-def test_the_cycle_loss_makes_images_find_back(build: Any, translating: CyCADA, batch: Batch) -> None:
+def test_the_cycle_loss_makes_images_find_back(build: Any, translating: CyCADA, batch: FullBatch) -> None:
     def cycle(method: CyCADA) -> float:
         images = batch.source.images
         return cycle_loss(images, method.translators["source"](method.in_target_style(images))).item()
@@ -70,16 +69,16 @@ def test_the_cycle_loss_makes_images_find_back(build: Any, translating: CyCADA, 
     assert cycle(translating) < 0.5 * cycle(without)
 
 
-def test_translation_leaves_the_segmenter_alone_and_the_segmenter_the_translators(build: Any, batch: Batch) -> None:
+def test_translation_leaves_the_segmenter_alone_and_the_segmenter_the_translators(build: Any, batch: FullBatch) -> None:
     method = build("translation")
     assert method.stages()[0].phases == TRANSLATION
     method.progress = Progress(stage="segmentation")
-    torch.stack(list(method.losses("net", batch, {}).values())).sum().backward()
+    torch.autograd.backward(torch.stack(list(method.losses("net", batch, {}).values())).sum())
     assert all(parameter.grad is None for parameter in method.translators.parameters())
     assert all(parameter.grad is not None for parameter in method.segmenter.parameters())
 
 
-def test_the_segmenter_is_shown_translated_images(build: Any, batch: Batch) -> None:
+def test_the_segmenter_is_shown_translated_images(build: Any, batch: FullBatch) -> None:
     method = build("segmentation")
     torch.nn.init.constant_(method.translators["target"].last.bias, 1.0)
     seen = []
@@ -95,7 +94,7 @@ def test_the_segmenter_is_shown_translated_images(build: Any, batch: Batch) -> N
 
 
 @torch.no_grad()
-def critic_is_right(method: CyCADA, batch: Batch) -> float:
+def critic_is_right(method: CyCADA, batch: FullBatch) -> float:
     """The share of cells whose domain the score critic tells."""
     shown = method.in_target_style(batch.source.images)
     source, target = (method.score_critic(o.logits) for o in method.forward_both(shown, batch.target.images))
@@ -114,7 +113,7 @@ def test_score_maps_become_alike(build: Any, make_experiment: Any) -> None:
     assert abs(right[0.1] - 0.5) < 0.5 * (right[NOTHING] - 0.5)
 
 
-def test_the_segmenter_waits_until_the_critic_knows_something(build: Any, batch: Batch) -> None:
+def test_the_segmenter_waits_until_the_critic_knows_something(build: Any, batch: FullBatch) -> None:
     method = build("features", gate_steps=2)
     right, wrong = (torch.full((4,), value) for value in (1.0, -1.0))
     assert not method.active("net") and method.active("score_critic")
@@ -126,7 +125,7 @@ def test_the_segmenter_waits_until_the_critic_knows_something(build: Any, batch:
     assert method.active("net")
 
 
-def test_the_critic_learns_while_the_segmenter_waits(build: Any, batch: Batch) -> None:
+def test_the_critic_learns_while_the_segmenter_waits(build: Any, batch: FullBatch) -> None:
     method = build("features").train()
     memo: dict[str, Any] = {}
     before = {name: value.clone() for name, value in method.segmenter.state_dict().items()}
@@ -168,7 +167,7 @@ def test_dropout_of_the_critic_follows_the_experiments(make_experiment: Any) -> 
     model = make_experiment("tagged", "cycada").model
     for dropout, expected in ((0.1, 0.5), (0.0, 0.0)):
         task = TaskInfo(2, True, model.model_copy(update={"dropout": dropout}), 3)
-        method = CyCADA(task, METHODS.get("cycada").Config(width=8, blocks=1))
+        method = CyCADA(task, CyCADAConfig.model_validate({"width": 8, "blocks": 1}))
         assert method.score_critic.layers[1].p == expected
 
 

@@ -6,26 +6,26 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.batch import Batch, SourceBatch
+from endotransfer.batch import SourceBatch
 from endotransfer.errors import ConfigError
 from endotransfer.losses.borders import border_targets
 from endotransfer.methods.base import Method
 from endotransfer.methods.resolve import method_config
 from endotransfer.models.segmenters.dfn_segmenter import DfnSegmenter
-from tests.contract.behaviour import build, one_batch, train
+from tests.contract.behaviour import FullBatch, build, one_batch, train
 from tests.contract.whole_source import share_ranked_right, whole_source
 
 WIDTH = 3  # of a border; seven pixels would be most of a lesion at this size
 
 
 @pytest.fixture(scope="module")
-def batch(make_experiment: Any) -> Batch:
+def batch(make_experiment: Any) -> FullBatch:
     """All source images that carry masks, and a few of the target."""
-    return Batch(whole_source(make_experiment, "dfn"), one_batch(make_experiment, "dfn").target)
+    return FullBatch(whole_source(make_experiment, "dfn"), one_batch(make_experiment, "dfn").target)
 
 
 @pytest.fixture(scope="module")
-def trained(make_experiment: Any, batch: Batch) -> Method:
+def trained(make_experiment: Any, batch: FullBatch) -> Method:
     method = build(make_experiment, "dfn", border_width=WIDTH)
     train(method, batch, 40, "net", lr=3e-3)
     return method
@@ -44,7 +44,7 @@ def quality(method: Method, source: SourceBatch) -> tuple[list[float], float, fl
     return ranked, right.double().mean().item(), constant.item()
 
 
-def test_borders_are_found_at_every_level(make_experiment: Any, trained: Method, batch: Batch) -> None:
+def test_borders_are_found_at_every_level(make_experiment: Any, trained: Method, batch: FullBatch) -> None:
     found, _, _ = quality(trained, batch.source)
     untrained, _, _ = quality(build(make_experiment, "dfn", border_width=WIDTH), batch.source)
     assert len(found) == 4
@@ -52,12 +52,12 @@ def test_borders_are_found_at_every_level(make_experiment: Any, trained: Method,
     assert min(found) > max(untrained)
 
 
-def test_the_smooth_network_beats_the_best_constant(trained: Method, batch: Batch) -> None:
+def test_the_smooth_network_beats_the_best_constant(trained: Method, batch: FullBatch) -> None:
     _, right, constant = quality(trained, batch.source)
     assert 0.5 < constant < right - 0.02
 
 
-def test_channels_are_weighed_by_what_an_image_shows(trained: Method, batch: Batch) -> None:
+def test_channels_are_weighed_by_what_an_image_shows(trained: Method, batch: FullBatch) -> None:
     segmenter = trained.segmenter
     assert isinstance(segmenter, DfnSegmenter)
     weights: list[Tensor] = []
@@ -76,12 +76,14 @@ def test_channels_are_weighed_by_what_an_image_shows(trained: Method, batch: Bat
         assert (level.amax(1) - level.amin(1)).max() > 0.01  # between channels
 
 
-def test_losses_are_the_recipes(make_experiment: Any, batch: Batch) -> None:
+def test_losses_are_the_recipes(make_experiment: Any, batch: FullBatch) -> None:
     """Names and weights: with border logits of 0 each of four focal terms is one quarter of log 2, weighed by class."""
     method = build(make_experiment, "dfn")
+    assert isinstance(method.segmenter, DfnSegmenter)
     for head in method.segmenter.border.heads:
-        torch.nn.init.zeros_(head[-1].weight)
-        torch.nn.init.zeros_(head[-1].bias)
+        assert isinstance(head, torch.nn.Sequential)
+        for parameter in head[-1].parameters():
+            torch.nn.init.zeros_(parameter)
     terms = method.losses("net", batch, {})
     levels = {f"segmentation_source_level_{index}" for index in range(3)}
     tags = {"classification_source", "classification_target"}

@@ -7,12 +7,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.batch import Batch
 from endotransfer.losses.provenance import Provenance, absolute_error
 from endotransfer.methods.base import Memo
 from endotransfer.methods.lsd import Lsd
+from tests.contract.behaviour import FullBatch, one_batch, train
 from tests.contract.behaviour import build as build_method
-from tests.contract.behaviour import one_batch, train
 
 NOTHING = 1e-12  # a weight with which the term is there and cannot be felt
 CHANCE = 0.5
@@ -20,7 +19,7 @@ Build = Callable[..., Lsd]
 
 
 @pytest.fixture(scope="module")
-def batch(make_experiment: Any) -> Batch:
+def batch(make_experiment: Any) -> FullBatch:
     return one_batch(make_experiment, "lsd")
 
 
@@ -35,7 +34,7 @@ def build(make_experiment: Any) -> Build:
 
 
 @pytest.fixture(scope="module")
-def decoding(build: Build, batch: Batch) -> dict[str, Tensor]:
+def decoding(build: Build, batch: FullBatch) -> dict[str, Tensor]:
     """Weights of a method whose decoder has learnt to decode the features as they are at first."""
     method = build(weight_real=NOTHING)
     train(method, batch, 50, "generator")
@@ -43,26 +42,27 @@ def decoding(build: Build, batch: Batch) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def decoded(method: Lsd, batch: Batch) -> Tensor:
+def decoded(method: Lsd, batch: FullBatch) -> Tensor:
     memo: Memo = {}
     method.losses("net", batch, memo)
-    return memo["decoded"]
+    images: Tensor = memo["decoded"]
+    return images
 
 
 @torch.no_grad()
-def provenances(method: Lsd, batch: Batch) -> dict[Provenance, Tensor]:
+def provenances(method: Lsd, batch: FullBatch) -> dict[Provenance, Tensor]:
     """D's scores of all four cases, each [B, 4, h, w]."""
-    images = [batch.source.images, batch.target.images, *decoded(method, batch).split(len(batch.source.images))]
+    images = [batch.source.images, batch.target.images, *torch.split(decoded(method, batch), len(batch.source.images))]
     cases = (Provenance.SOURCE_REAL, Provenance.TARGET_REAL, Provenance.SOURCE_FAKE, Provenance.TARGET_FAKE)
     return {case: method.critic(part)[0] for case, part in zip(cases, images, strict=True)}
 
 
-def four_way_accuracy(method: Lsd, batch: Batch) -> float:
+def four_way_accuracy(method: Lsd, batch: FullBatch) -> float:
     found = provenances(method, batch)
     return torch.cat([scores.argmax(1) == case for case, scores in found.items()]).double().mean().item()
 
 
-def domain_accuracy(method: Lsd, batch: Batch) -> float:
+def domain_accuracy(method: Lsd, batch: FullBatch) -> float:
     """How often D reads the right domain from a decoded image, real or not left aside."""
     found = provenances(method, batch)
     is_target = {case: scores[:, 2:].logsumexp(1) > scores[:, :2].logsumexp(1) for case, scores in found.items()}
@@ -70,7 +70,7 @@ def domain_accuracy(method: Lsd, batch: Batch) -> float:
     return torch.cat(right).double().mean().item()
 
 
-def test_reconstruction_error_falls(build: Build, batch: Batch, decoding: dict[str, Tensor]) -> None:
+def test_reconstruction_error_falls(build: Build, batch: FullBatch, decoding: dict[str, Tensor]) -> None:
     originals = torch.cat([batch.source.images, batch.target.images])
     method = build()
     before = absolute_error(decoded(method, batch), originals).item()
@@ -78,7 +78,7 @@ def test_reconstruction_error_falls(build: Build, batch: Batch, decoding: dict[s
     assert absolute_error(decoded(method, batch), originals).item() < 0.3 * before
 
 
-def test_a_critic_alone_tells_four_cases_apart_and_segments(build: Build, batch: Batch) -> None:
+def test_a_critic_alone_tells_four_cases_apart_and_segments(build: Build, batch: FullBatch) -> None:
     method = build(lr=1e-3)
     assert four_way_accuracy(method, batch) == pytest.approx(0.25, abs=0.15)
     memo: Memo = {"decoded": decoded(method, batch)}
@@ -90,7 +90,7 @@ def test_a_critic_alone_tells_four_cases_apart_and_segments(build: Build, batch:
 
 
 def test_features_learn_to_hide_the_domain_from_a_critic_that_stands_still(
-    build: Build, batch: Batch, decoding: dict[str, Tensor]
+    build: Build, batch: FullBatch, decoding: dict[str, Tensor]
 ) -> None:
     found = {}
     for weight in (1.0, NOTHING):
@@ -105,7 +105,7 @@ def test_features_learn_to_hide_the_domain_from_a_critic_that_stands_still(
 
 
 def test_a_critic_that_goes_on_learning_falls_to_about_chance(
-    build: Build, batch: Batch, decoding: dict[str, Tensor]
+    build: Build, batch: FullBatch, decoding: dict[str, Tensor]
 ) -> None:
     found = {}
     for weight in (1.0, NOTHING):
@@ -123,8 +123,8 @@ def test_terms_and_weights_are_the_recipes(build: Build, make_experiment: Any, t
     """A critic that says nothing takes every case for one of four, and every pixel for one of K."""
     batch, method = one_batch(make_experiment, "lsd", task), build(task)
     for head in (method.critic.provenance, method.critic.classes):
-        torch.nn.init.zeros_(head.weight)
-        torch.nn.init.zeros_(head.bias)
+        for parameter in head.parameters():
+            torch.nn.init.zeros_(parameter)
     memo: Memo = {}
     terms = {phase: method.losses(phase, batch, memo) for phase in method.phases}
     values = {phase: {name: value.item() for name, value in group.items()} for phase, group in terms.items()}
@@ -150,7 +150,7 @@ def test_terms_and_weights_are_the_recipes(build: Build, make_experiment: Any, t
 
 
 def test_each_network_asks_for_the_case_that_the_recipe_names(
-    build: Build, batch: Batch, monkeypatch: pytest.MonkeyPatch
+    build: Build, batch: FullBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A critic that is sure of one case for all source images, and of one for all target images."""
     method = build()

@@ -12,15 +12,15 @@ from endotransfer.losses.domain_confusion import domain_loss, ramp, scores_of
 from endotransfer.methods.base import Memo
 from endotransfer.methods.nmd import Nmd, shares_of_classes
 from endotransfer.methods.task import Progress
+from tests.contract.behaviour import FullBatch, one_batch, train
 from tests.contract.behaviour import build as build_method
-from tests.contract.behaviour import one_batch, train
 
 NOTHING = 1e-12  # a weight with which the term is there and cannot be felt
 LATE = Progress(step=9, steps=10)  # the ramp is up, and the class term has started
 
 
 @pytest.fixture(scope="module")
-def batch(make_experiment: Any) -> Batch:
+def batch(make_experiment: Any) -> FullBatch:
     return one_batch(make_experiment, "nmd")
 
 
@@ -36,7 +36,7 @@ def build(make_experiment: Any) -> Any:
 
 
 @torch.no_grad()
-def accuracy(method: Nmd, batch: Batch) -> float:
+def accuracy(method: Nmd, batch: FullBatch) -> float:
     """Of the critic of all cells."""
     outputs = method.forward_both(batch.source.images, batch.target.images)
     source, target = scores_of(method.critics["all"], (outputs[0].features, outputs[1].features))
@@ -44,18 +44,20 @@ def accuracy(method: Nmd, batch: Batch) -> float:
 
 
 @torch.no_grad()
-def class_losses(method: Nmd, batch: Batch) -> list[float]:
+def class_losses(method: Nmd, batch: FullBatch) -> list[float]:
     """What each class critic is left with; log 2 is chance."""
     on_source, on_target = method.forward_both(batch.source.images, batch.target.images)
     source, target = shares_of_classes(batch.source, on_source, on_target)
     features = on_source.features[: len(source)], on_target.features
+    critics = method.critics["classes"]
+    assert isinstance(critics, torch.nn.ModuleList)
     return [
         domain_loss(scores_of(critic, features), (source[:, k], target[:, k])).item()
-        for k, critic in enumerate(method.critics["classes"])
+        for k, critic in enumerate(critics)
     ]
 
 
-def test_critics_alone_learn_to_tell_fixed_features_apart(build: Any, batch: Batch) -> None:
+def test_critics_alone_learn_to_tell_fixed_features_apart(build: Any, batch: FullBatch) -> None:
     method = build(critic_lr=3e-3, class_critic_lr=3e-3)
     before = {name: value.clone() for name, value in method.segmenter.state_dict().items()}
     train(method, batch, 20, "critic")
@@ -64,7 +66,7 @@ def test_critics_alone_learn_to_tell_fixed_features_apart(build: Any, batch: Bat
     assert all(torch.equal(before[name], value) for name, value in method.segmenter.state_dict().items())
 
 
-def test_confusion_takes_the_critics_towards_chance(build: Any, batch: Batch) -> None:
+def test_confusion_takes_the_critics_towards_chance(build: Any, batch: FullBatch) -> None:
     """The segmenter's steps are small, so that critics which nothing confuses can follow its features."""
     reached, left = {}, {}
     for weight in (3.0, NOTHING):
@@ -76,7 +78,7 @@ def test_confusion_takes_the_critics_towards_chance(build: Any, batch: Batch) ->
     assert left[3.0] > 2 * left[NOTHING]
 
 
-def test_losses_are_the_recipes(build: Any, batch: Batch) -> None:
+def test_losses_are_the_recipes(build: Any, batch: FullBatch) -> None:
     """With critics that say 0 (one half) every cross-entropy is log 2, in every cell and for every class."""
     method = build()
     for module in method.critics.modules():
@@ -107,14 +109,14 @@ def test_the_weights_rise_and_the_class_term_starts_late(build: Any) -> None:
     assert late["classes"] == late["all"] == pytest.approx(0.05, rel=1e-3)
 
 
-def test_before_its_start_the_class_term_trains_its_critics_and_nothing_else(build: Any, batch: Batch) -> None:
+def test_before_its_start_the_class_term_trains_its_critics_and_nothing_else(build: Any, batch: FullBatch) -> None:
     method = build(Progress(1, steps=10))
     memo: Memo = {}
     assert "adversarial_classes" not in method.losses("net", batch, memo)
     assert "critic_classes" in method.losses("critic", batch, memo)
 
 
-def test_source_images_without_masks_are_left_out_of_the_class_term_alone(build: Any, batch: Batch) -> None:
+def test_source_images_without_masks_are_left_out_of_the_class_term_alone(build: Any, batch: FullBatch) -> None:
     fewer = replace(batch.source, masks=batch.source.masks[:1])
     method = build()
     memo: Memo = {}

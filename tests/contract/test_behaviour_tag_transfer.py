@@ -19,7 +19,7 @@ import endotransfer
 from endotransfer.batch import IGNORE, LESION, NORMAL, PassBatch, SegOutput
 from endotransfer.config import experiment_from
 from endotransfer.data.phantom import write_phantom
-from endotransfer.data.pipeline.decoded_images import DecodedImages
+from endotransfer.data.pipeline.decoded_images import DecodedImages, DecodedPicture
 from endotransfer.data.pipeline.pass_set import PassSet
 from endotransfer.engine import run as engine
 from endotransfer.engine import target_pass as whole_sets
@@ -80,22 +80,27 @@ def larger(make_experiment: Any, tmp_path_factory: pytest.TempPathFactory) -> An
 @torch.no_grad()
 def local_scores(method: TagTransfer, pictures: DecodedImages) -> Tensor:
     """[N, H, W] of all images."""
-    images = torch.stack([picture.image for picture in pictures]) / 255
+    images = torch.stack([pictures[i].image for i in range(len(pictures))]) / 255
     scores = local(method).scorer(local(method).features(images)).unsqueeze(1)
     return interpolate(scores, size=(SIZE, SIZE), mode="bilinear", align_corners=False).squeeze(1)
 
 
+def lesion_of(picture: DecodedPicture) -> Tensor:
+    assert picture.mask is not None
+    return picture.mask == LESION
+
+
 def ranking(scores: Tensor, pictures: DecodedImages) -> float:
     """How often a lesion's pixel scores above another of its image, in the mean over images tagged lesion."""
-    truths = [picture.mask == LESION for picture in pictures]
+    truths = [lesion_of(pictures[i]) for i in range(len(pictures))]
     both = [i for i, sample in enumerate(pictures.samples) if sample.tag == LESION and truths[i].any()]
     assert len(both) > 20
-    return sum(roc_auc_score(truths[i].flatten(), scores[i].flatten()) for i in both) / len(both)
+    return sum(float(roc_auc_score(truths[i].flatten(), scores[i].flatten())) for i in both) / len(both)
 
 
 def tag_ranking(scores: Tensor, pictures: DecodedImages) -> float:
     """How often an image tagged lesion has a higher top than a normal one."""
-    return roc_auc_score([sample.tag for sample in pictures.samples], scores.flatten(1).amax(1))
+    return float(roc_auc_score([sample.tag for sample in pictures.samples], scores.flatten(1).amax(1)))
 
 
 def test_local_labeller_ranks_the_lesions_of_target_images_that_nobody_has_drawn(larger: Any, build: Build) -> None:
@@ -109,9 +114,9 @@ def test_local_labeller_ranks_the_lesions_of_target_images_that_nobody_has_drawn
     with_tags, without = build(local_steps=100), build(local_steps=100)
     for method, tagged in ((with_tags, True), (without, False)):
         method.prepare(source, Asked(fed.pass_set, tagged=tagged))  # type: ignore[arg-type]
-    with_tags, without = (local_scores(method, drawn) for method in (with_tags, without))  # type: ignore[assignment]
-    assert ranking(with_tags, drawn) > 0.7
-    assert tag_ranking(with_tags, drawn) > tag_ranking(without, drawn) + 0.05
+    scores, scores_without = (local_scores(method, drawn) for method in (with_tags, without))
+    assert ranking(scores, drawn) > 0.7
+    assert tag_ranking(scores, drawn) > tag_ranking(scores_without, drawn) + 0.05
 
 
 class Asked:
@@ -398,7 +403,7 @@ def test_a_run_says_once_whom_it_trusts_and_keeps_it(make_experiment: Any, tmp_p
     assert results is not None
     (remark,) = results["remarks"]
     assert console.export_text().count(remark) == 1
-    assert results == json.loads((run / "results.json").read_text())
+    assert json.loads(json.dumps(results.to_dict())) == json.loads((run / "results.json").read_text())
     assert results["lesion_labeller"]["used"] in ("segmenter", "local")
     assert remark[1:] in (run / "model" / "README.md").read_text()
     (run / "results.json").unlink()

@@ -8,20 +8,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.batch import LESION, NORMAL, Batch, SourceBatch
+from endotransfer.batch import LESION, NORMAL, SegOutput, SourceBatch
 from endotransfer.losses.domain_confusion import ramp, scores_of
 from endotransfer.methods.base import Memo
 from endotransfer.methods.task import Progress
 from endotransfer.methods.wild import Wild
+from tests.contract.behaviour import FullBatch, one_batch, train
 from tests.contract.behaviour import build as build_method
-from tests.contract.behaviour import one_batch, train
 
 NOTHING = 1e-12  # a weight with which the term is there and cannot be felt
 both_forms = pytest.mark.parametrize("form", ["dual", "penalty"])
 
 
 @pytest.fixture(scope="module")
-def batch(make_experiment: Any) -> Batch:
+def batch(make_experiment: Any) -> FullBatch:
     """One batch, half of whose target images are tagged lesion."""
     batch = one_batch(make_experiment, "wild")
     batch.target.tags = torch.tensor([NORMAL, LESION, NORMAL, LESION])
@@ -29,7 +29,7 @@ def batch(make_experiment: Any) -> Batch:
 
 
 @pytest.fixture
-def build(make_experiment: Any, batch: Batch) -> Any:
+def build(make_experiment: Any, batch: FullBatch) -> Any:
     def make(task: str = "tagged", **settings: Any) -> Wild:
         method = build_method(make_experiment, "wild", task, **settings)
         assert isinstance(method, Wild)
@@ -40,19 +40,20 @@ def build(make_experiment: Any, batch: Batch) -> Any:
 
 
 @torch.no_grad()
-def lesion_sizes(method: Wild, batch: Batch) -> Tensor:
+def lesion_sizes(method: Wild, batch: FullBatch) -> Tensor:
     """Mean probability of a lesion on each target image."""
-    return method.segmenter(batch.target.images, domain="target").logits.softmax(1)[:, LESION].mean((1, 2))
+    output: SegOutput = method.segmenter(batch.target.images, domain="target")
+    return output.logits.softmax(1)[:, LESION].mean((1, 2))
 
 
 @torch.no_grad()
-def accuracy(method: Wild, batch: Batch) -> float:
+def accuracy(method: Wild, batch: FullBatch) -> float:
     outputs = method.forward_both(batch.source.images, batch.target.images)
     source, target = scores_of(method.critic, (outputs[0].features, outputs[1].features))
     return torch.cat([source.argmax(1) == 0, target.argmax(1) == 1]).double().mean().item()
 
 
-def test_confusion_takes_the_critic_towards_chance(build: Any, batch: Batch) -> None:
+def test_confusion_takes_the_critic_towards_chance(build: Any, batch: FullBatch) -> None:
     """The segmenter's steps are small, so that a critic which nothing confuses can follow its features."""
     reached = {}
     for weight in (10.0, NOTHING):
@@ -64,7 +65,7 @@ def test_confusion_takes_the_critic_towards_chance(build: Any, batch: Batch) -> 
 
 
 @both_forms
-def test_predicted_sizes_move_into_the_bounds_that_the_tags_choose(build: Any, batch: Batch, form: str) -> None:
+def test_predicted_sizes_move_into_the_bounds_that_the_tags_choose(build: Any, batch: FullBatch, form: str) -> None:
     reached = {}
     for weight in (10.0, NOTHING):
         method = build(weight=0, size_weight=weight, sizes=form, large=1.0)
@@ -84,7 +85,7 @@ def test_the_source_images_give_the_bounds(build: Any) -> None:
     masks = torch.zeros(4, 32, 32, dtype=torch.int64)
     for image, rows in zip(masks, (4, 8, 16, 0), strict=True):  # the last has no lesion and counts for nothing
         image[:rows] = LESION
-    method.prepare([SourceBatch(torch.zeros(2, 3, 32, 32), half, None) for half in masks.split(2)], None)
+    method.prepare([SourceBatch(torch.zeros(2, 3, 32, 32), half, None) for half in torch.split(masks, 2)], None)
     sizes = np.array([4, 8, 16]) / 32
     expected = [np.percentile(sizes, 10), sizes.mean(), np.percentile(sizes, 90)]
     assert method.size_statistics[:, LESION].tolist() == pytest.approx(expected)
@@ -102,7 +103,7 @@ def test_without_tags_every_class_has_its_bounds(build: Any, make_experiment: An
     assert all(value.isfinite() for value in method.losses("net", batch, {}).values())
 
 
-def test_losses_are_the_recipes(build: Any, batch: Batch) -> None:
+def test_losses_are_the_recipes(build: Any, batch: FullBatch) -> None:
     """With a critic that says 0 (one half) every cross-entropy is log 2."""
     method = build()
     torch.nn.init.zeros_(method.critic.layers[-1].weight)
@@ -131,13 +132,14 @@ def test_large_classes_pull_a_tenth(build: Any, form: str) -> None:
         method.size_statistics.copy_(torch.tensor([[0.0, 0.1], [0.0, 0.1], [0.1, 0.2]]))
         logits = torch.randn(2, 2, 4, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
         method.size_loss(logits, torch.tensor([LESION, LESION])).backward()
+        assert logits.grad is not None
         gradients.append(logits.grad)
     torch.testing.assert_close(gradients[1][:, NORMAL], gradients[0][:, NORMAL])
     torch.testing.assert_close(gradients[1][:, LESION], 0.1 * gradients[0][:, LESION])
     assert gradients[0].abs().min() > 0
 
 
-def test_a_switched_off_part_does_not_exist(build: Any, batch: Batch) -> None:
+def test_a_switched_off_part_does_not_exist(build: Any, batch: FullBatch) -> None:
     alone = build(weight=0)
     assert not hasattr(alone, "critic") and alone.stages()[0].phases == ("net",)
     assert "adversarial" not in alone.losses("net", batch, {})

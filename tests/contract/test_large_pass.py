@@ -54,7 +54,7 @@ def test_a_pass_that_was_killed_goes_on_and_ends_alike(
     experiment = make_experiment("tagged", "cbst", batch_target=1)  # several batches a pass
     engine.train(experiment, tmp_path / "straight")
     predicted: list[int] = []
-    original = CBST._predict
+    original = CBST.predict_target
 
     def killed(self: CBST, images: torch.Tensor) -> Any:
         if len(predicted) == 1:
@@ -63,7 +63,7 @@ def test_a_pass_that_was_killed_goes_on_and_ends_alike(
         return original(self, images)
 
     with monkeypatch.context() as patch:
-        patch.setattr(CBST, "_predict", killed)
+        patch.setattr(CBST, "predict_target", killed)
         with pytest.raises(KeyboardInterrupt):
             engine.train(experiment, tmp_path / "run")
     assert max(list_steps(tmp_path / "run" / "checkpoints")) == 3  # written before the pass, for this
@@ -73,7 +73,7 @@ def test_a_pass_that_was_killed_goes_on_and_ends_alike(
         counted.append(len(images))
         return original(self, images)
 
-    monkeypatch.setattr(CBST, "_predict", counting)
+    monkeypatch.setattr(CBST, "predict_target", counting)
     engine.train(experiment, tmp_path / "run", resume=True)
     target = 8  # images to train on, of twelve
     assert predicted[0] + sum(counted) == target  # one round, and no image was predicted twice

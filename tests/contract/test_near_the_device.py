@@ -11,7 +11,7 @@ from endotransfer.engine import training_data
 from endotransfer.engine.checkpoint import load_latest
 
 
-@pytest.mark.parametrize(("name", "preset"), [("semantic_transfer", "robust"), ("cbst", "default"), ("adabn", None)])
+@pytest.mark.parametrize(("name", "preset"), [("tag_transfer", None), ("cbst", "default"), ("adabn", None)])
 @pytest.mark.parametrize("task", ["tagged", pytest.param("untagged", marks=pytest.mark.extended)])
 def test_same_weights_wherever_batches_are_made(
     make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str, name: str, preset: str | None

@@ -13,7 +13,8 @@ from rich.console import Console
 from endotransfer.batch import IGNORE
 from endotransfer.config import Experiment
 from endotransfer.data.folders.drawn_sample import Plan, write_plan
-from endotransfer.data.folders.reviewed import Review, write_review
+from endotransfer.data.folders.reviewed import Decision, Review, write_review
+from endotransfer.data.pipeline.batch_source import BatchSource
 from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
 from endotransfer.engine import run as engine
 from endotransfer.engine.checkpoint import load_latest
@@ -37,7 +38,8 @@ def reviewed(tasks: dict[str, Path], tmp_path: Path) -> Path:
     shutil.copytree(tasks["tagged"], folder)
     images = folder / "capsule"
     training = [line.split(",")[0] for line in (images / "labels.csv").read_text().splitlines()[1:] if "train" in line]
-    for name, decision in zip(training, ("accepted", "corrected", "rejected", None), strict=False):
+    decisions: tuple[Decision | None, ...] = ("accepted", "corrected", "rejected", None)
+    for name, decision in zip(training, decisions, strict=False):
         mask = np.full((32, 32), IGNORE, np.uint8)
         mask[:16], mask[:8, :8] = 0, 1  # the lower half was not looked at
         if decision:
@@ -86,11 +88,13 @@ def test_batches_carry_what_was_decided_and_nothing_else(make_experiment: Any, r
     batch_source = load_training_data(
         experiment, experiment_data, needs, lambda *_: None, console=Console(quiet=True)
     ).batch_source
-    batch_source = DeviceBatchSource(batch_source, torch.device("cpu")) if on_device else batch_source
-    (batch,) = batch_source.batches(0, 1, pass_epoch=None)
+    assert isinstance(batch_source, BatchSource)
+    source = DeviceBatchSource(batch_source, torch.device("cpu")) if on_device else batch_source
+    (batch,) = source.batches(0, 1, pass_epoch=None)
+    assert batch.reviewed is not None
     assert len(batch.reviewed.images) == len(batch.reviewed.masks) == experiment.training.batch_reviewed
     assert set(batch.reviewed.keys) == {sample.key for sample in experiment_data.reviewed}
-    assert sorted(batch.reviewed.masks.unique().tolist()) == [0, 1, IGNORE]  # 255 is not a lesion here
+    assert sorted(set(batch.reviewed.masks.flatten().tolist())) == [0, 1, IGNORE]  # 255 is not a lesion here
     assert (batch.reviewed.masks == 1).float().mean() == pytest.approx(64 / 1024)
     assert batch.target is None
 

@@ -1,6 +1,7 @@
 """What a method may ask of the engine beyond a loss: statistics before training, and a stage that trains nothing."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from endotransfer.errors import ConfigError
 from endotransfer.losses.supervised_terms import source_terms
 from endotransfer.methods.base import METHODS, Memo, Method
 from endotransfer.methods.resolve import method_config
+from endotransfer.methods.semantic_transfer import SemanticTransferConfig
 from endotransfer.methods.task import Stage, TaskInfo
 from endotransfer.pseudo_labels.target_set import TargetSet
 from tests.contract.behaviour import build, one_batch
@@ -28,6 +30,10 @@ class Counting(Method):
 
     summary = "for this test"
     calls: ClassVar[list[str]] = []
+    lesion_pixels: Tensor
+    source_images: Tensor
+    target_images: Tensor
+    last_images: Tensor
 
     def __init__(self, task: Any, config: Any) -> None:
         super().__init__(task, config)
@@ -146,10 +152,11 @@ def test_a_variant_trains_what_its_name_lists(make_experiment: Any, tmp_path: Pa
 
 
 def test_a_variant_is_laid_over_its_preset_and_fields_over_both() -> None:
-    settings = {"name": "semantic_transfer", "preset": "robust", "variant": "BL+AL", "eta": 0.5}
-    config = method_config(settings)[2]
-    assert (config.eta, config.mu, config.pseudo_labels, config.teacher_momentum) == (0.5, 0.0, False, 0.99)
-    assert method_config(settings | {"variant": "Ours-woCB"})[2].class_balance is False
+    settings = {"name": "semantic_transfer", "preset": "paper", "variant": "BL+AL", "eta": 0.5}
+    config, other = (method_config(settings | {"variant": name})[2] for name in ("BL+AL", "Ours-woCB"))
+    assert isinstance(config, SemanticTransferConfig) and isinstance(other, SemanticTransferConfig)
+    assert (config.eta, config.mu, config.pseudo_labels, config.class_balance) == (0.5, 0.0, False, True)
+    assert (other.eta, other.mu > 0, other.pseudo_labels, other.class_balance) == (0.5, True, True, False)
 
 
 @pytest.mark.parametrize("variant", ["BL+XX", 3])
@@ -171,41 +178,28 @@ def test_sampling_by_class_trains(make_experiment: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "epochs", "warmup"), [("tagged", 8, 1), ("untagged", 8, 4), ("untagged", 3, 2), ("untagged", 2, 1)]
 )
-def test_without_tags_robust_knows_the_source_well_before_it_labels(
+def test_without_tags_tag_transfer_knows_the_source_well_before_it_labels(
     make_experiment: Any, task: str, epochs: int, warmup: int
 ) -> None:
-    cls, _, config = method_config({"name": "semantic_transfer", "preset": "robust"})
-    model = make_experiment(task, "semantic_transfer").model
+    cls, _, config = method_config({"name": "tag_transfer"})
+    model = make_experiment(task, "tag_transfer").model
     stages = cls(TaskInfo(2, task == "tagged", model, epochs=epochs), config).stages()
     assert [(stage.name, stage.epochs) for stage in stages] == [("warm-up", warmup), ("transfer", epochs - warmup)]
 
 
-@pytest.mark.parametrize(
-    ("tags", "changed", "weight"),
-    [
-        (True, {"preset": "robust"}, 0.01),
-        (False, {"preset": "robust"}, 0.0001),
-        (False, {"preset": "robust", "untagged_mu": None}, 0.01),
-        (False, {"preset": "robust", "variant": "BL"}, 0.0),  # an ablation without centroids has none
-        (False, {"preset": "paper"}, 10.0),
-    ],
-)
-def test_without_tags_robust_hardly_pulls_on_centroids(
-    make_experiment: Any, tags: bool, changed: dict[str, Any], weight: float
-) -> None:
-    cls, _, config = method_config({"name": "semantic_transfer", **changed})
-    model = make_experiment("tagged" if tags else "untagged", "semantic_transfer").model
-    method = cls(TaskInfo(2, tags, model, epochs=4), config)
-    assert method.centroid_weight == weight
-    assert hasattr(method, "target_centroids") == bool(weight)
-
-
-@pytest.mark.parametrize(("task", "share"), [("tagged", 1.0), ("untagged", 0.01)])
-def test_the_bound_of_mu_is_that_of_the_term(make_experiment: Any, task: str, share: float) -> None:
-    batch = one_batch(make_experiment, "semantic_transfer", task)
+@pytest.mark.parametrize(("task", "share"), [("tagged", 1.0), ("untagged", 0.0001 / 0.01)])
+def test_without_tags_tag_transfer_hardly_pulls_on_centroids(make_experiment: Any, task: str, share: float) -> None:
+    batch = one_batch(make_experiment, "tag_transfer", task)
+    assert batch.target is not None
+    batch = replace(batch, target=replace(batch.target, stored=torch.zeros_like(batch.target.images[:, 0]).long()))
     terms = []
-    for bound in (None, 0.1):
-        method = build(make_experiment, "semantic_transfer", task, mu=10.0, untagged_mu=bound)
+    for mu in (0.0001, 0.01):
+        method = build(make_experiment, "tag_transfer", task, mu=mu)
         terms.append(method.losses("net", batch, {})["centroids"].item())
     assert terms[0] > 0
-    assert terms[1] == pytest.approx(share * terms[0], rel=1e-5)
+    assert terms[1] == pytest.approx(100 * share * terms[0], rel=1e-5)
+
+
+def test_without_a_weight_there_are_no_centroids(make_experiment: Any) -> None:
+    assert hasattr(build(make_experiment, "tag_transfer", mu=0.01), "centroids")
+    assert not hasattr(build(make_experiment, "tag_transfer", mu=0.0), "centroids")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -75,7 +75,7 @@ def gradients(segmenter: Segmenter, images: Tensor) -> dict[str, Tensor]:
 
 @needs_cuda
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
-def test_gradients_are_those_of_plain_training(precision: str) -> None:
+def test_gradients_are_those_of_plain_training(precision: Literal["32-true", "bf16-mixed"]) -> None:
     torch.backends.cudnn.allow_tf32 = False
     model = ModelConfig(backbone="test_resnet", pretrained=False, norm="group", multi_grid=None, dropout=0.0)
     fabric = Fabric(accelerator="gpu", devices=1, precision=precision)

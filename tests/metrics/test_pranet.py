@@ -239,7 +239,8 @@ def test_figures_are_means_over_thresholds_then_images_and_the_best_single_thres
     }  # fmt: skip
     assert {name: summary[name] for name in expected} == pytest.approx({k: 100 * v for k, v in expected.items()})
     assert summary["images"] == 5
-    assert float(summary["max_dice"] or 0) > float(summary["mean_dice"] or 0)  # so the two cannot have been confused
+    best, mean = summary["max_dice"], summary["mean_dice"]
+    assert isinstance(best, float) and isinstance(mean, float) and best > mean  # so the two cannot have been confused
 
 
 def test_images_without_a_lesion_are_left_out_and_counted() -> None:

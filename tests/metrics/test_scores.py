@@ -243,10 +243,10 @@ def test_street_scenes_have_no_lesions() -> None:
 
 
 def test_no_image_at_all_gives_none_not_nan() -> None:
-    summary: Any = Scores(TWO).summary().to_dict()
+    summary = Scores(TWO).summary()
     assert summary["miou"] is None and summary["images"] == 0
     assert summary["lesion_wise"]["false_positives_per_image"] is None
-    json.dumps(summary, allow_nan=False)
+    json.dumps(summary.to_dict(), allow_nan=False)
 
 
 def test_summary_is_json_without_nan() -> None:

@@ -17,7 +17,8 @@ SIDES = st.integers(1, 7)
 
 def literal_overlay(pixels: Pixels, mask: Pixels, opacity: float) -> Pixels:
     """Pixel by pixel."""
-    drawn, edges = pixels.copy(), find_boundaries(mask, mode="inner")
+    drawn = pixels.copy()
+    edges = find_boundaries(mask, mode="inner")  # type: ignore[no-untyped-call]
     for place in np.ndindex(*mask.shape):
         if mask[place] not in (0, IGNORE):
             colour = COLOURS[(int(mask[place]) - 1) % len(COLOURS)]

@@ -53,7 +53,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 def cells(folder: Path) -> list[dict[str, Any]]:
-    return json.loads((folder / "results.json").read_text())["cells"]
+    return list(json.loads((folder / "results.json").read_text())["cells"])
 
 
 # -- the page -------------------------------------------------------------------------------------------------------

@@ -15,10 +15,12 @@ from rich.console import Console
 from endotransfer.cli import demo
 from endotransfer.config import Experiment, ModelConfig
 from endotransfer.data.phantom import draw_once as once
+from endotransfer.data.phantom import write_phantom
 from endotransfer.engine.model_folder import load_model, save_model
 from endotransfer.engine.run import train
 from endotransfer.errors import CheckpointError, ConfigError, DataError
 from endotransfer.methods import TaskInfo, method_config
+from endotransfer.results import Results
 from tests.robust.conftest import CHECKPOINT, CONFIG, says
 
 SEED = 7
@@ -154,7 +156,15 @@ def test_model_that_the_disk_cannot_hold(run: Path) -> None:
     settings = ModelConfig.model_validate(model.info.model)
     method = cls(TaskInfo(2, model.info.tags, settings, epochs=1), config)
     with files_no_larger_than(1000), pytest.raises(CheckpointError, match=r"cannot write .*weights\.safetensors"):
-        save_model(run / "model", method, model.classes, model.shape, model.info.method.model_dump(), {"seed": 0}, {})
+        save_model(
+            run / "model",
+            method,
+            model.classes,
+            model.shape,
+            model.info.method.model_dump(),
+            Results(method=cls.name),
+            {},
+        )
     load_model(run)  # the model that was there is whole
 
 
@@ -235,7 +245,7 @@ def test_damaged_results_of_a_demo_are_measured_again(
 def test_a_demo_killed_while_drawing_draws_again(
     small_demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = once.write_phantom
+    original = write_phantom
 
     def killed(out: Path, *arguments: Any, **options: Any) -> None:
         original(out, *arguments, **options)

@@ -43,9 +43,10 @@ def number_in(folder: Path) -> int:
     """The number of the newest checkpoint, all parts of which must agree; no warning is acceptable."""
     checkpoint, warnings = load_latest(folder)
     assert warnings == []
-    values = {float(tensor.unique().item()) for group in checkpoint.tensors.values() for tensor in group.values()}
-    assert values == {float(checkpoint.state["number"])}
-    return int(checkpoint.state["number"])
+    number = checkpoint.state["number"]
+    assert isinstance(number, int)
+    assert all(tensor.eq(number).all() for group in checkpoint.tensors.values() for tensor in group.values())
+    return number
 
 
 # --- kills

@@ -188,19 +188,16 @@ class Hostile:
     def form(self) -> bytes:
         """Forms that are no forms, or too much of one."""
         many = self.random.choice([5, 60, 3_000])
-        body = self.random.choice(
-            [
-                lambda: b"".join(self.part(f"f{n}", b"x", None) for n in range(many)) + b"--b--\r\n",
-                lambda: (
-                    b"".join(self.part("image", self.good, f"{n}.png") for n in range(min(many, 60))) + b"--b--\r\n"
-                ),
-                lambda: self.part("review", b"x" * 200_000, None) + b"--b--\r\n",
-                lambda: b"--b\r\n" + b"A: b\r\n" * 2_000,
-                lambda: self.part("image", self.good, "a.png"),
-                lambda: self.random.randbytes(3_000),
-                lambda: b"--b\r\n\r\n\r\n--b--",
-            ]
-        )()
+        bodies: list[Callable[[], bytes]] = [
+            lambda: b"".join(self.part(f"f{n}", b"x", None) for n in range(many)) + b"--b--\r\n",
+            lambda: b"".join(self.part("image", self.good, f"{n}.png") for n in range(min(many, 60))) + b"--b--\r\n",
+            lambda: self.part("review", b"x" * 200_000, None) + b"--b--\r\n",
+            lambda: b"--b\r\n" + b"A: b\r\n" * 2_000,
+            lambda: self.part("image", self.good, "a.png"),
+            lambda: self.random.randbytes(3_000),
+            lambda: b"--b\r\n\r\n\r\n--b--",
+        ]
+        body = self.random.choice(bodies)()
         kind = self.random.choice(
             ["multipart/form-data; boundary=b"] * 4
             + [
@@ -278,19 +275,18 @@ class Hostile:
 
     def wire(self) -> bytes:
         """Not even a request."""
-        return self.random.choice(
-            [
-                lambda: self.random.randbytes(500),
-                lambda: b"GET / HTTP/9.9\r\n\r\n",
-                lambda: b"GET\r\n\r\n",
-                lambda: b"\x16\x03\x01\x02\x00\x01" + b"\0" * 200,
-                lambda: b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-                lambda: self.ask("POST", "/api/uploads", b"x" * 300)[:-200],  # says more than it sends
-                lambda: (
-                    self.ask("POST", "/api/uploads").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
-                    + b"ffffffffff\r\nx"
-                ),
-                lambda: self.ask("POST", "/api/uploads").replace(b"Content-Length: 0", b"Content-Length: 99999999999"),
-                lambda: self.ask("GET", "/api/about") * 30,
-            ]
-        )()
+        messages: list[Callable[[], bytes]] = [
+            lambda: self.random.randbytes(500),
+            lambda: b"GET / HTTP/9.9\r\n\r\n",
+            lambda: b"GET\r\n\r\n",
+            lambda: b"\x16\x03\x01\x02\x00\x01" + b"\0" * 200,
+            lambda: b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+            lambda: self.ask("POST", "/api/uploads", b"x" * 300)[:-200],  # says more than it sends
+            lambda: (
+                self.ask("POST", "/api/uploads").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+                + b"ffffffffff\r\nx"
+            ),
+            lambda: self.ask("POST", "/api/uploads").replace(b"Content-Length: 0", b"Content-Length: 99999999999"),
+            lambda: self.ask("GET", "/api/about") * 30,
+        ]
+        return self.random.choice(messages)()

@@ -3,6 +3,7 @@
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from endotransfer.predict.predictor import load
 from endotransfer.serve import memory, pictures
 from endotransfer.serve.folder_walk import Survey
 from endotransfer.serve.image_catalogue import CatalogueEntry, ImageCatalogue, in_order
+from endotransfer.serve.image_figures import ImageFigures
 from endotransfer.serve.predictions import HALF, disagreement, encode, labels_of, load_models, overlap
 from tests.serve.conftest import MakeClient, ids, pixels, saved
 
@@ -86,8 +88,12 @@ def test_the_list_is_sorted_by_what_the_models_say(client: TestClient) -> None:
 
 def test_an_image_without_a_figure_comes_last() -> None:
     entries = [CatalogueEntry(name, name, Sample(f"f/{name}", Path(name))) for name in "abc"]
-    figures = {"a": {"doubt": 0.1}, "c": {"doubt": 0.9}, "b": {"doubt": None}}
-    assert [entry.id for entry in in_order(entries, "doubt", figures)] == ["c", "a", "b"]
+    figures: dict[str, ImageFigures] = {
+        "a": {"disagreement": 0.1},
+        "c": {"disagreement": 0.9},
+        "b": {"disagreement": None},
+    }
+    assert [entry.id for entry in in_order(entries, "disagreement", figures)] == ["c", "a", "b"]
     assert [entry.id for entry in in_order(entries, "name", figures)] == ["a", "b", "c"]
 
 
@@ -202,8 +208,8 @@ def test_a_shrunken_side_is_never_nothing(height: int, width: int) -> None:
 
 def test_one_run_or_two_of_the_same_classes(
     runs: list[Path],
-    make_experiment,
-    tmp_path: Path,  # type: ignore[no-untyped-def]
+    make_experiment: Any,
+    tmp_path: Path,
 ) -> None:
     from endotransfer.engine.run import train
 

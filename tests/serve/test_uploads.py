@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,7 @@ def send(client: TestClient, content: bytes, name: str = "a.png") -> tuple[int, 
 
 
 @pytest.fixture(scope="module")
-def viewer(runs: list[Path]) -> TestClient:
+def viewer(runs: list[Path]) -> Iterator[TestClient]:
     from endotransfer.serve.app import create_app
 
     with TestClient(

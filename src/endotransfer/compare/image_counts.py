@@ -97,7 +97,9 @@ def paired_differences(
     drawn = [resampled_sums(one, a.groups, resamples, seed) for one, (a, _) in zip(both, pairs, strict=True)]
 
     def difference(statistic: Statistic, sums: Sequence[Matrices]) -> NDArray[np.float64]:
-        return np.mean([statistic(some[..., 0, :, :]) - statistic(some[..., 1, :, :]) for some in sums], axis=0)
+        found = [statistic(some[..., 0, :, :]) - statistic(some[..., 1, :, :]) for some in sums]
+        mean: NDArray[np.float64] = np.mean(found, axis=0)
+        return mean
 
     whole = [one.sum(0) for one in both]
     return {

@@ -104,13 +104,13 @@ def read_role(
     splits = {sample.split for sample in domain.samples}
     split = "val" if default_split == "test" and "test" not in splits and "val" in splits else default_split
     accepted = {split} if strict else {split, ""}
-    kept = [s for s in domain.samples if s.split in accepted or any(map(s.image.is_relative_to, chosen))]
-    if not kept:
+    chosen_samples = [s for s in domain.samples if s.split in accepted or any(map(s.image.is_relative_to, chosen))]
+    if not chosen_samples:
         raise DataError(
             f"no image of {', '.join(str(folder.path) for folder in folders)} is in the split '{default_split}'; "
             "make one with `endotransfer data split`, or name other folders in data.test."
         )
-    return replace(domain, samples=kept)
+    return replace(domain, samples=chosen_samples)
 
 
 def _untagged(domain: Domain) -> Domain:

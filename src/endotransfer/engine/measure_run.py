@@ -4,11 +4,12 @@ import datetime
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
+from torch import Tensor
 
 from endotransfer import __version__
+from endotransfer.batch import SegOutput
 from endotransfer.config import Experiment, FolderConfig
 from endotransfer.config.class_lists import protocol_of
 from endotransfer.engine.evaluate import evaluate_samples
@@ -52,10 +53,10 @@ def evaluate(
             "evaluate it on data with its own classes."
         )
     lesions = model.info.tags or domain.classes.binary
-    scores, evidence = evaluate_samples(
+    scores, of_tags = evaluate_samples(
         model, domain.samples, domain.classes, model.geometry, where, lesions=lesions, pranet=pranet, flips=flips
     )
-    found = head_of(model.info.method.model_dump(), model.info.seed, theirs) | scores.summary().to_dict() | evidence
+    found = head_of(model.info.method.model_dump(), model.info.seed, theirs) | scores.summary().to_dict() | of_tags
     results = Results.model_validate(found | ({"flips": True} if flips else {}))
     if out is not None:
         results.write(out, ConfigError)
@@ -79,14 +80,16 @@ def finish(
     method.eval()
     predictor, student = method.predictor(), method.segmenter
 
-    def predict(images: torch.Tensor) -> Any:
-        return predictor(images, domain=method.predict_as)
+    def predict(images: Tensor) -> SegOutput:
+        output: SegOutput = predictor(images, domain=method.predict_as)
+        return output
 
-    def predict_as_student(images: torch.Tensor) -> Any:
-        return student(images, domain=method.predict_as)
+    def predict_as_student(images: Tensor) -> SegOutput:
+        output: SegOutput = student(images, domain=method.predict_as)
+        return output
 
     # Without autocast, as `evaluate` and `predict` will run the saved model.
-    scores, evidence = evaluate_samples(
+    scores, of_tags = evaluate_samples(
         predict, experiment_data.test, experiment_data.test_classes, geometry_of(experiment), device,
         batch=experiment.evaluation.batch, dtype=next(predictor.parameters()).dtype,
         student=predict_as_student if predictor is not student else None,
@@ -97,7 +100,7 @@ def finish(
         return None
     head = head_of(experiment.method, experiment.seed, experiment_data.classes.names) | {"name": experiment.name}
     figures = scores.summary(experiment.evaluation.resamples).to_dict()
-    results = Results.model_validate(head | figures | evidence | {"cost": cost} | method.findings())
+    results = Results.model_validate(head | figures | of_tags | {"cost": cost} | method.findings())
     counts = {
         "source with mask": len(experiment_data.masked),
         "source with tag only": len(experiment_data.tagged),

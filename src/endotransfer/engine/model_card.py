@@ -1,31 +1,30 @@
 """The card beside a trained model: what it is for, what it was trained on, how good it was, where it fails."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from endotransfer import __version__
 from endotransfer.disclaimer import DISCLAIMER
+from endotransfer.engine.model_info import ModelInfo
 from endotransfer.metrics import FIGURES
 from endotransfer.results import Results
 
 
-def model_card(info: dict[str, Any], results: Results, data: Mapping[str, int]) -> str:
+def model_card(info: ModelInfo, results: Results, data: Mapping[str, int]) -> str:
     """Markdown.  `data`: counts by role; `results`: the figures of results.json."""
-    method = info["method"]
     counts = "\n".join(f"| {role} | {count} |" for role, count in data.items())
-    return f"""# {method["name"]} ({method.get("preset", "default")})
+    return f"""# {info.method.name} ({info.method.preset})
 
 **{DISCLAIMER}** Not for diagnosis, screening, or any decision about a patient.
 
 ## Intended use
-Marks pixels as {", ".join(info["classes"])} in endoscopy images like those of its target domain, for research.
+Marks pixels as {", ".join(info.classes)} in endoscopy images like those of its target domain, for research.
 
 ## Data
 | role | images |
 |---|---|
 {counts}
 
-Images are resized to {info["shape"][0]}x{info["shape"][1]} (bilinear) before they enter the network; masks come out at
+Images are resized to {info.shape[0]}x{info.shape[1]} (bilinear) before they enter the network; masks come out at
 the image's own size.
 
 ## Figures
@@ -37,7 +36,7 @@ the image's own size.
 - Its probabilities are not calibrated.
 
 ## How it was made
-endotransfer {__version__}, backbone {info["model"]["backbone"]}; `config.yaml` of the run holds every setting.
+endotransfer {__version__}, backbone {info.model["backbone"]}; `config.yaml` of the run holds every setting.
 """
 
 

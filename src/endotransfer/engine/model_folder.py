@@ -72,8 +72,9 @@ def save_model(
         method=MethodRecord.model_validate(settings),
         method_from=Origin(package=package_of(type(method)), module=origin_of(type(method))),
         model=method.task.model.model_dump(mode="json"),
-    ).model_dump(mode="json")
-    write_atomically(folder / "config.json", json.dumps(info, indent=2), CheckpointError)
+    )
+    described = json.dumps(info.model_dump(mode="json"), indent=2)
+    write_atomically(folder / "config.json", described, CheckpointError)
     write_atomically(folder / "README.md", model_card(info, results, data), CheckpointError)
 
 

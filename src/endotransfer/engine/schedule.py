@@ -15,9 +15,9 @@ def lr_factor(training: TrainingConfig, step: int, steps: int) -> float:
     done = step / max(steps, 1)
     match training.schedule:
         case "staircase":
-            return training.decay ** (step // training.decay_steps)
+            return float(training.decay ** (step // training.decay_steps))
         case "poly":
-            return (1 - done) ** training.power
+            return float((1 - done) ** training.power)
         case "cosine":
             return 0.5 * (1 + math.cos(math.pi * done))
         case _:

@@ -1,12 +1,15 @@
 """Devices, processes and precision of a run (Lightning Fabric)."""
 
+from typing import Literal
+
 import torch
 from lightning.fabric import Fabric
 
 from endotransfer.config import TrainingConfig
 from endotransfer.errors import ConfigError
 
-PRECISIONS = {"32": "32-true", "bf16": "bf16-mixed", "64": "64-true"}
+Precision = Literal["32-true", "bf16-mixed", "64-true"]
+PRECISIONS: dict[str, Precision] = {"32": "32-true", "bf16": "bf16-mixed", "64": "64-true"}
 
 
 def start_fabric(training: TrainingConfig) -> Fabric:

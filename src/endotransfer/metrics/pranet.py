@@ -78,4 +78,5 @@ def stretched(probability: ArrayLike, image: str = "") -> Levels:
         raise DataError(f"the prediction{image and f' of {image}'} is not finite; the model is not usable.")
     if low == high:
         return np.zeros(values.shape, np.uint8)
-    return np.floor((values - low) / (high - low) * (LEVELS - 1) + 0.5).astype(np.uint8)
+    levels: Levels = np.floor((values - low) / (high - low) * (LEVELS - 1) + 0.5).astype(np.uint8)
+    return levels

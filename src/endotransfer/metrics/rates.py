@@ -80,7 +80,8 @@ def of_class(statistic: Statistic, index: int) -> Statistic:
 def ratio(part: ArrayLike, whole: ArrayLike) -> Rates:
     """part / whole, NaN where `whole` is 0."""
     part, whole = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
-    return np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole != 0)
+    shares: Rates = np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole != 0)
+    return shares
 
 
 def mean_of_known(values: ArrayLike) -> Rates:

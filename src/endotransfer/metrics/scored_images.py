@@ -29,7 +29,8 @@ class ScoredImages:
     @cached_property
     def total(self) -> Counts:
         """The confusion matrix over all labelled pixels: [K, K]."""
-        return self.matrices.sum(0)
+        total: Counts = self.matrices.sum(0)
+        return total
 
     @property
     def tag_head(self) -> bool:

@@ -58,7 +58,8 @@ def e_measure_curve(counts: ThresholdCounts) -> Rates:
         count * _enhanced(truth - lesion / pixels, guess - predicted / pixels)
         for (truth, guess), count in number.items()
     ]
-    return np.sum(scores, axis=0) / pixels
+    measure: Rates = np.sum(scores, axis=0) / pixels
+    return measure
 
 
 def _enhanced(a: float, b: Rates) -> Rates:

@@ -32,4 +32,5 @@ def weighted_error(prediction: NDArray[np.float64], truth: Mask) -> NDArray[np.f
     # Beyond the lesion's edge the nearest lesion pixel stands in, so that the edge is not smoothed with background.
     around = gaussian_filter(error[rows, columns], SIGMA, mode="constant", radius=RADIUS)
     off_lesion = 2 - 0.5 ** (distance / HALVED_AT)
-    return np.where(truth, np.minimum(error, around), error * off_lesion)
+    weighted: NDArray[np.float64] = np.where(truth, np.minimum(error, around), error * off_lesion)
+    return weighted

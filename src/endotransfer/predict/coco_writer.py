@@ -94,7 +94,8 @@ def outlines_of(region: Region) -> list[NDArray[np.float64]]:
     """Closed outlines [N, 2] as x, y in pixels (pixel 0 reaches from 0 to 1), halfway between inside and outside."""
     from skimage.measure import find_contours  # here, because it is slow to import
 
-    contours = find_contours(np.pad(region, 1).astype(float), 0.5, fully_connected="high")
+    padded = np.pad(region, 1).astype(float)
+    contours = find_contours(padded, 0.5, fully_connected="high")  # type: ignore[no-untyped-call]
     return [_corners(contour[:-1, ::-1] - 0.5) for contour in contours]
 
 

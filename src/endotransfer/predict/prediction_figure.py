@@ -19,7 +19,8 @@ def plot(prediction: Prediction) -> Figure:
         cell.set_title(title)
         cell.set_axis_off()
     figure.legend(handles=_legend(prediction), loc="outside lower center", ncols=4)
-    if pyplot.get_backend().lower() in backend_registry.list_builtin(BackendFilter.INTERACTIVE):
+    with_windows = backend_registry.list_builtin(BackendFilter.INTERACTIVE)  # type: ignore[no-untyped-call]
+    if pyplot.get_backend().lower() in with_windows:
         figure.show()
     else:
         pyplot.close(figure)

@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 
-@njit(nogil=True, cache=True)  # type: ignore[misc,untyped-decorator]
+@njit(nogil=True, cache=True)
 def count_into_bins(
     values: NDArray[np.float32],  # [N]
     rows: NDArray[Any],  # [N] integers: the histogram that counts this value
@@ -33,7 +33,7 @@ def count_into_bins(
         flat[entry + np.uint64(1)] += bits & mask
 
 
-@njit(nogil=True, cache=True)  # type: ignore[misc,untyped-decorator]
+@njit(nogil=True, cache=True)
 def vote_along_the_raster(
     labels: NDArray[np.uint8],  # [H, W], changed
     superpixels: NDArray[np.int32],  # [H, W]

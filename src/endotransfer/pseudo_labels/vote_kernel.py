@@ -21,8 +21,8 @@ def vote_once(labels: Tensor, superpixels: Tensor, classes: int) -> Tensor:  # p
     return voted
 
 
-@triton.jit
-def _neighbour(
+@triton.jit  # type: ignore[untyped-decorator]
+def _neighbour(  # type: ignore[no-untyped-def]
     labels, superpixels, pixel, row, column, own, inside,
     height, width, classes, down: tl.constexpr, right: tl.constexpr,
 ):  # pragma: needs cuda  # fmt: skip
@@ -34,8 +34,10 @@ def _neighbour(
     return tl.where(there & kin & (label < classes), label, 255)
 
 
-@triton.jit
-def _vote(labels, superpixels, voted, pixels, height, width, classes, block: tl.constexpr):  # pragma: needs cuda
+@triton.jit  # type: ignore[untyped-decorator]
+def _vote(  # type: ignore[no-untyped-def]
+    labels, superpixels, voted, pixels, height, width, classes, block: tl.constexpr
+):  # pragma: needs cuda
     pixel = tl.program_id(0) * block + tl.arange(0, block)
     inside = pixel < pixels
     row, column = (pixel // width) % height, pixel % width
@@ -58,7 +60,7 @@ def _vote(labels, superpixels, voted, pixels, height, width, classes, block: tl.
 
 
 @triton.jit
-def _agree(label, a, b, c, d, e, f, g, h):  # pragma: needs cuda
+def _agree(label, a, b, c, d, e, f, g, h):  # type: ignore[no-untyped-def]  # pragma: needs cuda
     """Whether more than four of the eight votes are for `label`, and it is one."""
     votes = (
         (label == a).to(tl.int32) + (label == b).to(tl.int32) + (label == c).to(tl.int32) + (label == d).to(tl.int32)

@@ -4,6 +4,7 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -14,6 +15,9 @@ from PIL import Image
 from endotransfer.errors import DataError
 from endotransfer.io import write_atomically
 from endotransfer.report.page import data_uri
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
 
 DPI = 160
 COLUMNS, COLUMNS_NARROW = 4, 2  # panels side by side on a laptop and on a phone
@@ -134,7 +138,7 @@ def _png(draw: Draw, theme: Theme, columns: int) -> bytes:
     return small.getvalue()
 
 
-def figure_settings(theme: Theme) -> dict[str, str | float]:
+def figure_settings(theme: Theme) -> "dict[RcKeyType, object]":
     return {
         "font.family": "DejaVu Sans", "font.size": 8, "axes.titlesize": 8.5, "axes.titleweight": "regular",
         "axes.titlelocation": "left", "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,

@@ -1,4 +1,4 @@
-"""Pictures that a person can judge: image, truth and every system's prediction side by side."""
+"""Pictures to compare by eye: image, truth and every system's prediction side by side."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -40,11 +40,11 @@ class Tile:
 
     @property
     def width(self) -> int:
-        return self.pixels.shape[1]
+        return int(self.pixels.shape[1])
 
     @property
     def height(self) -> int:
-        return self.pixels.shape[0]
+        return int(self.pixels.shape[0])
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ def painted(image: Pixels, mask: Pixels, truth: Pixels | None = None) -> Pixels:
     picture = overlay(shrink(image), shrink(mask, labels=True))
     if truth is not None:
         true = shrink(truth, labels=True)
-        picture[find_boundaries(np.where(true == IGNORE, 0, true), mode="inner")] = WHITE
+        outline = find_boundaries(np.where(true == IGNORE, 0, true), mode="inner")  # type: ignore[no-untyped-call]
+        picture[outline] = WHITE
     return picture
 
 

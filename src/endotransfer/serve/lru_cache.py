@@ -1,4 +1,4 @@
-"""Bytes that were costly to make, kept as long as there is room: the least recently used go first."""
+"""Bytes that were costly to make, cached as long as there is room: the least recently used go first."""
 
 import threading
 from collections import OrderedDict

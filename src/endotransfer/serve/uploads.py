@@ -1,4 +1,4 @@
-"""Images that a person drops on the page: checked before they are decoded, kept under names of ours, not for ever."""
+"""Images that a person drops on the page: checked before they are decoded, stored under names of ours, not for ever."""
 
 import secrets
 import shutil
@@ -18,7 +18,7 @@ from endotransfer.serve.answers import Refusal, refuse_fault
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.pictures import read_shown
 
-MOST = 100  # uploads kept; the oldest is forgotten first
+MOST = 100  # uploads on disk; the oldest is forgotten first
 ROOM = 400_000_000  # bytes of the disk for all of them
 
 

@@ -35,7 +35,7 @@ def polygon_mask(polygon: object, size: tuple[int, int]) -> Mask:
         raise DataError("an annotation's polygon is no list of three or more x, y pairs")
     x, y = _numbers(polygon, np.float64).reshape(-1, 2).T
     mask = np.zeros(size, bool)
-    mask[pixels_inside(y - 0.5, x - 0.5, size)] = True
+    mask[pixels_inside(y - 0.5, x - 0.5, size)] = True  # type: ignore[no-untyped-call]
     return mask
 
 

@@ -86,7 +86,7 @@ def is_sound(checkpoint: Path) -> bool:
     try:
         verify(checkpoint)
     except NewerFormatError:
-        return True  # not ours to judge, hence not ours to remove
+        return True  # unknown to this version, hence not ours to remove
     except CheckpointError:
         return False
     return True

@@ -90,12 +90,12 @@ def _put_in_place(part: Path, final: Path, replaced: Path) -> None:
 
 def _remove_surplus(folder: Path, saved: Path, keep: int) -> None:
     """Keep `saved` and the newest others that still verify, `keep` in all."""
-    kept = 1
+    sound = 1
     for _, path in layout.newest_first(folder):
         if path == saved:
             continue
-        if kept < keep and is_sound(path):
-            kept += 1
+        if sound < keep and is_sound(path):
+            sound += 1
         else:
             _discard(path)
 

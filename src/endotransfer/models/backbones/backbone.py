@@ -142,7 +142,7 @@ def _create(name: str, output_stride: int, fetch: bool, shallow: bool = False) -
     create = partial(timm.create_model, name, features_only=True, output_stride=output_stride)
     if shallow:
         with torch.device("meta"):
-            reductions: list[int] = create(pretrained=False).feature_info.reduction()
+            reductions: list[int] = create(pretrained=False).feature_info.reduction()  # type: ignore[operator,union-attr]
         create = partial(create, out_indices=tuple(range(reductions.index(OUTPUT_STRIDE) + 1)))
     if not fetch:
         return _cut_off(create(pretrained=False))
