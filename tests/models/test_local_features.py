@@ -8,12 +8,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 from torch import Tensor
 
 from endotransfer.config import ModelConfig
 from endotransfer.models.local_features import LocalFeatures, LocalScorer, within_image
-from endotransfer.models.network_spec import Architecture
 
 MakeModel = Callable[..., ModelConfig]
 
@@ -104,13 +102,6 @@ def test_descriptions_are_single_precision_in_autocast_too(view: LocalFeatures, 
     torch.testing.assert_close(
         described[:, : view.channels // 2], view(images)[:, : view.channels // 2], rtol=0, atol=0.2
     )
-
-
-def test_one_about_to_be_filled_reads_no_weights(tiny: MakeModel, view: LocalFeatures, images: Tensor) -> None:
-    saved = TypeAdapter[ModelConfig](Architecture).validate_python(tiny(weights=Path("gone.safetensors")))
-    empty = LocalFeatures(saved)
-    empty.load_state_dict(view.state_dict())
-    assert torch.equal(empty(images), view(images))
 
 
 def test_a_head_starts_undecided_and_weighs_linearly() -> None:
