@@ -94,18 +94,18 @@ function takeBack() {
 
 function showVerdict() {
   const { review } = state.image;
-  const verdict = element("verdict");
-  verdict.replaceChildren();
-  verdict.dataset.decision = review?.decision ?? "";
+  const note = element("decision");
+  note.replaceChildren();
+  note.dataset.decision = review?.decision ?? "";
   if (!review) {
     const can = state.about.folder && !state.image.uploaded;
-    verdict.textContent = can ? "Not reviewed yet." : "Decisions need a folder (--images); masks can still be corrected and downloaded.";
+    note.textContent = can ? "Not reviewed yet." : "Decisions need a folder (--images); masks can still be corrected and downloaded.";
     return;
   }
   const when = new Date(review.when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   const button = Object.assign(document.createElement("button"), { type: "button", className: "link", textContent: "Take back" });
   button.addEventListener("click", takeBack);
-  verdict.append(`${PAST[review.decision]} by ${review.who}, ${when}. `, button);
+  note.append(`${PAST[review.decision]} by ${review.who}, ${when}. `, button);
 }
 
 function showDrawing() {
