@@ -26,7 +26,7 @@ def decided(lesion_labeller: LesionLabeller = "auto", *first: float) -> Labeller
 def said(choice: LabellerChoice) -> dict[str, Any]:
     findings = choice.findings()
     assert findings["remarks"] == [choice.sentence()]
-    return findings["lesion_labeller"]
+    return cast(dict[str, Any], findings["lesion_labeller"])
 
 
 def test_the_first_pass_decides_and_later_ones_follow() -> None:
