@@ -1,4 +1,4 @@
-"""The paper's algorithms and equations word for word: slow loops over plain lists, the judges of the fast ones.
+"""The paper's algorithms and equations word for word: slow loops over plain lists, the tests of the fast ones.
 
 Where the text cannot be executed as printed, the reading is the one that the package's docstrings state.
 """

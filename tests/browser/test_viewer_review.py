@@ -23,7 +23,7 @@ def test_a_correction_is_found_on_disk(visit: Callable[..., Any], images: Path) 
     page.fill("#who", "Ada Lovelace")
     page.uncheck("#advance")
     page.click("#save")
-    page.wait_for_selector("#verdict:has-text('Corrected by Ada Lovelace')")
+    page.wait_for_selector("#decision:has-text('Corrected by Ada Lovelace')")
     review, mask = read_review(images, name), read_reviewed_mask(images, name, 2)
     assert review is not None and mask is not None
     assert (review.decision, review.who, review.model) == ("corrected", "Ada Lovelace", None)
@@ -54,7 +54,7 @@ def test_erasing_regions_undo_and_unsure(visit: Callable[..., Any], images: Path
     paint(page, "Region")
     page.wait_for_timeout(500)
     page.keyboard.press("s")
-    page.wait_for_selector("#verdict:has-text('Corrected')")
+    page.wait_for_selector("#decision:has-text('Corrected')")
     mask, review = read_reviewed_mask(images, name, 2), read_review(images, name)
     assert mask is not None and review is not None
     assert review.model == "robust"
@@ -77,9 +77,9 @@ def test_accept_reject_and_take_back(visit: Callable[..., Any], images: Path) ->
     assert page.locator("#strip b").all_inner_texts() == names[2:]
     page.select_option("#filter", "all")
     page.keyboard.press("ArrowLeft")
-    page.wait_for_selector("#verdict:has-text('Rejected by Grace')")
-    page.click("#verdict button")
-    page.wait_for_selector("#verdict:has-text('Not reviewed')")
+    page.wait_for_selector("#decision:has-text('Rejected by Grace')")
+    page.click("#decision button")
+    page.wait_for_selector("#decision:has-text('Not reviewed')")
     assert read_review(images, names[1]) is None
 
 

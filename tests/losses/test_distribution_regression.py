@@ -10,6 +10,8 @@ from torch import Tensor
 from endotransfer.batch import LESION, NORMAL, UNKNOWN_TAG
 from endotransfer.losses.distribution_regression import DistributionRegression, ridge
 
+Domains = tuple[Tensor, Tensor, Tensor, Tensor]
+
 random = partial(torch.randn, dtype=torch.float64)
 
 
@@ -33,7 +35,7 @@ def test_inputs_that_never_change_give_the_mean() -> None:
 
 
 @pytest.fixture
-def world() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def domains() -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Source descriptors and distributions, target descriptors (of another scale and origin) and distributions."""
     torch.manual_seed(1)
     inner = torch.rand(300, 4).double()
@@ -43,15 +45,15 @@ def world() -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 @pytest.fixture
-def fitted(world: tuple[Tensor, Tensor, Tensor, Tensor]) -> DistributionRegression:
-    source, distributions, target, _ = world
+def fitted(domains: tuple[Tensor, Tensor, Tensor, Tensor]) -> DistributionRegression:
+    source, distributions, target, _ = domains
     regression = DistributionRegression(4, 2).double()
-    regression.fit(source, distributions, iter(target.split(40)), strength=0.01)
+    regression.fit(source, distributions, iter(torch.split(target, 40)), strength=0.01)
     return regression
 
 
-def test_it_beats_the_constant_mean_though_the_domains_differ(fitted: DistributionRegression, world) -> None:
-    _, distributions, target, truth = world
+def test_it_beats_the_constant_mean_though_the_domains_differ(fitted: DistributionRegression, domains: Domains) -> None:
+    _, distributions, target, truth = domains
     found = fitted(target)
     torch.testing.assert_close(found.sum(1), torch.ones(150).double())
     assert found.min() >= 0
@@ -59,8 +61,8 @@ def test_it_beats_the_constant_mean_though_the_domains_differ(fitted: Distributi
     assert error < 0.9 * constant
 
 
-def test_tags_decide_first(fitted: DistributionRegression, world) -> None:
-    _, distributions, target, _ = world
+def test_tags_decide_first(fitted: DistributionRegression, domains: Domains) -> None:
+    _, distributions, target, _ = domains
     tags = torch.tensor([NORMAL, LESION, UNKNOWN_TAG]).repeat(50)
     found, untagged = fitted(target, tags), fitted(target)
     assert (found[::3] == torch.tensor([1.0, 0.0]).double()).all()
@@ -79,24 +81,24 @@ def test_images_without_labels_and_sources_without_lesions_are_no_obstacle() -> 
     torch.testing.assert_close(regression(torch.rand(2, 3), tags), torch.tensor([[1.0, 0.0], [1.0, 0.0]]))
 
 
-def test_what_lies_far_outside_is_not_extrapolated(fitted: DistributionRegression, world) -> None:
-    _, _, target, _ = world
+def test_what_lies_far_outside_is_not_extrapolated(fitted: DistributionRegression, domains: Domains) -> None:
+    _, _, target, _ = domains
     farther, farthest = (target[:1] + distance for distance in (1e3, 1e6))
     assert torch.equal(fitted(farther), fitted(farthest))
 
 
 def test_before_it_is_fitted_every_class_is_as_likely_and_its_state_travels(
-    fitted: DistributionRegression, world
+    fitted: DistributionRegression, domains: Domains
 ) -> None:
     other = DistributionRegression(4, 2).double()
-    target = world[2]
+    target = domains[2]
     assert (other(target) == 0.5).all()
     other.load_state_dict(fitted.state_dict())
     assert torch.equal(other(target), fitted(target))
 
 
-def test_bf16_around_it_changes_nothing(fitted: DistributionRegression, world) -> None:
-    source, distributions, target, _ = (part.float() for part in world)
+def test_bf16_around_it_changes_nothing(fitted: DistributionRegression, domains: Domains) -> None:
+    source, distributions, target, _ = (part.float() for part in domains)
     plain, inside = DistributionRegression(4, 2), DistributionRegression(4, 2)
     plain.fit(source, distributions, [target], 0.1)
     expected = plain(target)

@@ -17,6 +17,9 @@ from endotransfer.losses.domain_confusion import (
     ramp,
     scores_of,
 )
+from tests.gradients import gradient
+
+Pair = tuple[Tensor, Tensor]
 
 SEEDS = st.integers(0, 10**6)
 SIZES = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
@@ -41,7 +44,7 @@ def cross_entropy_of(pair: list[float], label: int) -> float:
     return math.log(sum(math.exp(x) for x in pair)) - pair[label]
 
 
-def literal(scores, labels, weights=None) -> float:
+def literal(scores: Pair, labels: tuple[int, int], weights: Pair | None = None) -> float:
     """The mean over domains of (weighted) means over cells."""
     by_domain = []
     for domain in range(2):
@@ -59,7 +62,9 @@ def literal(scores, labels, weights=None) -> float:
 
 @given(SEEDS, SIZES, st.booleans())
 @many
-def test_losses_are_cross_entropies_with_true_exchanged_and_both_domains(seed, size, weighted):
+def test_losses_are_cross_entropies_with_true_exchanged_and_both_domains(
+    seed: int, size: tuple[int, int, int], weighted: bool
+) -> None:
     scores = random_scores(seed, size)
     weights = random_weights(seed, scores) if weighted else None
     true, exchanged = literal(scores, (0, 1), weights), literal(scores, (1, 0), weights)
@@ -68,7 +73,7 @@ def test_losses_are_cross_entropies_with_true_exchanged_and_both_domains(seed, s
     assert confusion_loss(scores, weights).item() == pytest.approx((true + exchanged) / 2, rel=1e-9)
 
 
-def test_confusion_is_least_where_the_critic_cannot_decide():
+def test_confusion_is_least_where_the_critic_cannot_decide() -> None:
     undecided = torch.zeros(1, 2, 2, 2)
     least = confusion_loss((undecided, undecided)).item()
     assert least == pytest.approx(math.log(2))
@@ -76,20 +81,20 @@ def test_confusion_is_least_where_the_critic_cannot_decide():
     assert confusion_loss((sure, undecided)).item() > least < confusion_loss((undecided, -sure)).item()
 
 
-def test_a_class_that_is_nowhere_costs_nothing_and_pulls_at_nothing():
-    scores = tuple(torch.randn(2, 2, 3, 3, requires_grad=True) for _ in range(2))
+def test_a_class_that_is_nowhere_costs_nothing_and_pulls_at_nothing() -> None:
+    source, target = (torch.randn(2, 2, 3, 3, requires_grad=True) for _ in range(2))
     nowhere = torch.zeros(2, 3, 3)
-    loss = domain_loss(scores, (nowhere, nowhere))
-    loss.backward()
-    assert loss.item() == 0 and all(part.grad.abs().max() == 0 for part in scores)
+    loss = domain_loss((source, target), (nowhere, nowhere))
+    assert loss.item() == 0
+    assert all(gradient(loss, part, retain_graph=True).abs().max() == 0 for part in (source, target))
 
 
-def test_half_precision_scores_are_averaged_in_float32():
+def test_half_precision_scores_are_averaged_in_float32() -> None:
     zeros = torch.zeros(1, 2, 20, 20, dtype=torch.bfloat16)
     assert domain_loss((zeros, zeros)).item() == pytest.approx(math.log(2), rel=1e-6)
 
 
-def test_scores_of_both_domains_come_from_one_forward():
+def test_scores_of_both_domains_come_from_one_forward() -> None:
     forwards = []
 
     class Critic(nn.Module):
@@ -105,7 +110,7 @@ def test_scores_of_both_domains_come_from_one_forward():
 
 @given(SEEDS, st.integers(1, 3), st.integers(1, 3), st.sampled_from([1, 2, 8]))
 @many
-def test_cell_shares_count_the_pixels_of_each_class(seed, height, width, side):
+def test_cell_shares_count_the_pixels_of_each_class(seed: int, height: int, width: int, side: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     masks = torch.randint(0, 4, (2, side * height, side * width), generator=generator)
     masks[masks == 3] = IGNORE
@@ -118,13 +123,13 @@ def test_cell_shares_count_the_pixels_of_each_class(seed, height, width, side):
                     assert shares[b, k, i, j].item() == pytest.approx(cell.count(k) / side**2)
 
 
-def test_cell_shares_of_odd_sizes_and_half_precision():
+def test_cell_shares_of_odd_sizes_and_half_precision() -> None:
     shares = cell_shares(torch.zeros(1, 33, 47, dtype=torch.int64), torch.zeros(1, 2, 5, 6, dtype=torch.bfloat16))
     assert shares.dtype == torch.float32 and shares.shape == (1, 2, 5, 6)
-    assert shares[:, 0].unique().tolist() == pytest.approx([1.0]) and shares[:, 1].max() == 0
+    assert shares[:, 0].flatten().tolist() == pytest.approx([1.0] * 30) and shares[:, 1].max() == 0
 
 
-def test_the_ramp_rises_from_0_to_nearly_1():
+def test_the_ramp_rises_from_0_to_nearly_1() -> None:
     assert ramp(0, 1200) == 0
     assert ramp(120, 1200) == pytest.approx(2 / (1 + math.exp(-1)) - 1)
     values = [ramp(step, 1200) for step in range(0, 2400, 100)]

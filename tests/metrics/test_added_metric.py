@@ -22,31 +22,9 @@ from endotransfer.report.tables import print_results
 from endotransfer.results import Results
 from endotransfer.serve.app import create_app
 from endotransfer.testing.fixtures import MakeExperiment
+from tests.docs.pages import ROOT, blocks
 
-FILE = '''
-"""How much normal tissue is left unmarked."""
-
-from endotransfer.metrics import Figure, register
-from endotransfer.metrics.rates import lesion_confusion, ratio
-
-
-def specificity(confusion):
-    """TN / (TN + FP): [..., K, K] -> [...]."""
-    merged = lesion_confusion(confusion)
-    return ratio(merged[..., 0, 0], merged[..., 0, :].sum(-1))
-
-
-register(
-    Figure(
-        name="specificity", label="Spec", title="Specificity", description="normal pixels left unmarked",
-        statistic=specificity, needs="lesions", shown="main", interval=True,
-    ),
-    Figure(
-        name="largest_image", label="Pixels", description="of the largest image", unit="count", shown="main",
-        compute=lambda scores: int(scores.matrices.sum((1, 2)).max()),
-    ),
-)
-'''
+FILE = blocks(ROOT / "docs" / "adding-a-metric.md", "python")[0]  # the worked example of the docs
 
 
 class Measured(NamedTuple):

@@ -1,10 +1,10 @@
 """Intervals with a known answer."""
 
 import time
-from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike, NDArray
 
 from endotransfer.errors import DataError
 from endotransfer.metrics import (
@@ -15,12 +15,11 @@ from endotransfer.metrics import (
     paired_bootstrap,
     resampled_sums,
 )
-from endotransfer.metrics.bootstrap import percentiles
-from endotransfer.metrics.counts import Counts
-from endotransfer.metrics.rates import Statistic
+from endotransfer.metrics.bootstrap import Groups, Interval, percentiles
+from endotransfer.metrics.rates import Rates, Statistic
 
 
-def noisy_images(count: int, seed: int = 0, skill: float = 0.8, spread: float = 0.1) -> Any:
+def noisy_images(count: int, seed: int = 0, skill: float = 0.8, spread: float = 0.1) -> NDArray[np.int64]:
     """[N, 2, 2]: images of 1,000 pixels, half of them lesion; the share found varies from image to image."""
     rng = np.random.default_rng(seed)
     found = np.clip(rng.normal(skill, spread, (count, 2)), 0, 1) * 500
@@ -28,7 +27,9 @@ def noisy_images(count: int, seed: int = 0, skill: float = 0.8, spread: float = 
     return np.stack([np.stack([hits[:, 0], 500 - hits[:, 0]], -1), np.stack([500 - hits[:, 1], hits[:, 1]], -1)], 1)
 
 
-def literal_interval(matrices: Any, groups: Any, statistic: Statistic, resamples: int, seed: int) -> Any:
+def literal_interval(
+    matrices: NDArray[np.int64], groups: list[str], statistic: Statistic, resamples: int, seed: int
+) -> tuple[float, float]:
     """The same draws, but adding up image after image."""
     names = list(dict.fromkeys(groups))
     draws = np.random.default_rng(seed).multinomial(len(names), np.full(len(names), 1 / len(names)), resamples)
@@ -41,13 +42,13 @@ def literal_interval(matrices: Any, groups: Any, statistic: Statistic, resamples
 
 
 def bootstrap_interval(
-    matrices: Any, groups: Any, statistic: Statistic, resamples: int = 1000, seed: int = 0, level: float = 0.95
-) -> Any:
+    matrices: ArrayLike, groups: Groups, statistic: Statistic, resamples: int = 1000, seed: int = 0, level: float = 0.95
+) -> Interval:
     """(low, high), as an evaluation makes them of its figures."""
     return percentiles(statistic(resampled_sums(matrices, groups, resamples, seed)), level)
 
 
-def width(interval: Any) -> Any:
+def width(interval: Interval) -> float:
     return interval[1] - interval[0]
 
 
@@ -67,8 +68,9 @@ def test_identical_images_leave_no_doubt() -> None:
 def test_interval_has_the_width_of_the_normal_approximation() -> None:
     """Accuracy is a mean over images of one size, so its interval is known: 2 x 1.96 x standard error."""
 
-    def accuracy(matrices: Any) -> Any:
-        return np.trace(matrices, axis1=-2, axis2=-1) / matrices.sum((-2, -1))
+    def accuracy(matrices: ArrayLike) -> Rates:
+        matrix = np.asarray(matrices, np.float64)
+        return np.asarray(np.trace(matrix, axis1=-2, axis2=-1) / matrix.sum((-2, -1)))
 
     matrices = noisy_images(400)
     expected = 2 * 1.96 * accuracy(matrices).std() / np.sqrt(400)
@@ -130,9 +132,10 @@ def test_groups_must_match_the_images() -> None:
         bootstrap_interval(noisy_images(5), range(4), miou)
 
 
-def shifted(matrices: Any, pixels: Any) -> Any:
+def shifted(matrices: NDArray[np.int64], pixels: int) -> NDArray[np.int64]:
     """The same images, `pixels` more of each class found."""
-    return matrices + pixels * np.array([[1, -1], [-1, 1]])
+    more: NDArray[np.int64] = matrices + pixels * np.array([[1, -1], [-1, 1]])
+    return more
 
 
 def test_paired_interval_contains_the_truth_and_excludes_zero_for_a_steady_gain() -> None:
@@ -155,7 +158,7 @@ def test_a_system_does_not_differ_from_itself() -> None:
 
 
 @pytest.mark.parametrize("other", [noisy_images(9), 2 * noisy_images(10)])
-def test_a_pair_must_share_its_masks(other: Counts) -> None:
+def test_a_pair_must_share_its_masks(other: NDArray[np.int64]) -> None:
     with pytest.raises(DataError, match="not scored on the same masks"):
         paired_bootstrap(noisy_images(10), other, range(10), miou)
 

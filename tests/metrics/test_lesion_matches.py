@@ -1,22 +1,24 @@
 """Lesions one by one, on masks drawn by hand and against a search that walks from pixel to pixel."""
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 
 from endotransfer.metrics import LesionMatches, lesion_matches
 
+Mask = NDArray[np.bool_]
 
-def drawn(*rows: Any) -> Any:
+
+def drawn(*rows: str) -> Mask:
     return np.array([[letter == "#" for letter in row] for row in rows])
 
 
-def boxes(*slices: Any, size: int = 32) -> Any:
+def boxes(*slices: tuple[slice, slice], size: int = 32) -> Mask:
     mask = np.zeros((size, size), dtype=bool)
     for rows, columns in slices:
         mask[rows, columns] = True
@@ -27,7 +29,7 @@ LEFT, RIGHT = np.s_[4:14, 4:14], np.s_[4:14, 20:30]
 BOTTOM = np.s_[24:30, 10:20]
 
 
-def components(mask: Any) -> Any:
+def components(mask: Mask) -> list[set[tuple[int, int]]]:
     """Sets of pixels joined through any of 8 neighbours, found by walking."""
     left = {(int(y), int(x)) for y, x in np.argwhere(mask)}
     found = []
@@ -43,7 +45,9 @@ def components(mask: Any) -> Any:
     return found
 
 
-def literal_matches(prediction: Any, truth: Any, ignored: Any, min_pixels: int, min_cover: float) -> Any:
+def literal_matches(
+    prediction: Mask, truth: Mask, ignored: Mask, min_pixels: int, min_cover: float
+) -> tuple[int, int, int]:
     skip = {(int(y), int(x)) for y, x in np.argwhere(ignored)}
     predicted, true = [[c - skip for c in components(m)] for m in (prediction, truth & ~ignored)]
     painted, real = set().union(*predicted), set().union(*true)
@@ -59,7 +63,7 @@ def literal_matches(prediction: Any, truth: Any, ignored: Any, min_pixels: int, 
     st.integers(1, 4),
     st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0]),
 )
-def test_matches_equal_a_walk_over_pixels(masks: Any, min_pixels: int, min_cover: float) -> None:
+def test_matches_equal_a_walk_over_pixels(masks: Mask, min_pixels: int, min_cover: float) -> None:
     prediction, truth, ignored = masks
     expected = literal_matches(prediction, truth, ignored, min_pixels, min_cover)
     assert lesion_matches(prediction, truth, ignored, min_pixels, min_cover) == expected

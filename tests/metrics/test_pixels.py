@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+from torch import Tensor
 from torchmetrics.functional.classification import (
     multiclass_confusion_matrix,
     multiclass_f1_score,
@@ -21,10 +24,14 @@ from torchmetrics.functional.classification import (
 from endotransfer import metrics
 from endotransfer.batch import IGNORE
 from endotransfer.errors import DataError
+from endotransfer.metrics.counts import Labels
+from endotransfer.metrics.rates import Statistic
+
+Case = tuple[NDArray[np.int64], NDArray[np.int64], int]
 
 
 @st.composite
-def masks(draw: Any, most_classes: int = 4) -> Any:
+def masks(draw: st.DrawFn, most_classes: int = 4) -> Case:
     """(prediction, truth, classes): small masks, classes often absent, pixels often ignored."""
     classes = draw(st.integers(2, most_classes))
     shape = draw(st.tuples(st.integers(1, 6), st.integers(1, 6)))
@@ -33,17 +40,17 @@ def masks(draw: Any, most_classes: int = 4) -> Any:
     return prediction, draw(arrays(np.int64, shape, elements=truth_values)), classes
 
 
-def pairs(prediction: Any, truth: Any) -> Any:
+def pairs(prediction: NDArray[np.int64], truth: NDArray[np.int64]) -> list[tuple[int, int]]:
     """The (predicted, true) class of each labelled pixel, one by one."""
     everything = zip(prediction.ravel().tolist(), truth.ravel().tolist(), strict=True)
     return [(p, t) for p, t in everything if t != IGNORE]
 
 
-def fraction(part: Any, whole: Any) -> Any:
+def fraction(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
-def literal_rates(prediction: Any, truth: Any, classes: int) -> Any:
+def literal_rates(prediction: NDArray[np.int64], truth: NDArray[np.int64], classes: int) -> NDArray[np.float64]:
     """IoU, Dice, precision, recall of each class from sets of pixels, as on a blackboard."""
     known = list(enumerate(pairs(prediction, truth)))
     rates = []
@@ -63,7 +70,7 @@ def literal_rates(prediction: Any, truth: Any, classes: int) -> Any:
 
 @settings(max_examples=400, deadline=None)
 @given(masks())
-def test_confusion_and_rates_equal_loops_over_pixels(case: Any) -> None:
+def test_confusion_and_rates_equal_loops_over_pixels(case: Case) -> None:
     prediction, truth, classes = case
     matrix = metrics.confusion(prediction, truth, classes)
     expected = [[pairs(prediction, truth).count((p, t)) for p in range(classes)] for t in range(classes)]
@@ -76,7 +83,7 @@ def test_confusion_and_rates_equal_loops_over_pixels(case: Any) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(masks())
-def test_merged_lesion_classes_equal_a_mask_merged_beforehand(case: Any) -> None:
+def test_merged_lesion_classes_equal_a_mask_merged_beforehand(case: Case) -> None:
     prediction, truth, classes = case
     matrix = metrics.confusion(prediction, truth, classes)
     binary = metrics.confusion(prediction > 0, np.where(truth == IGNORE, IGNORE, truth > 0), 2)
@@ -92,15 +99,16 @@ def test_torchmetrics_agrees(classes: int) -> None:
     prediction, truth = torch.randint(0, classes, (2, 3, 32, 32), generator=generator)
     truth[:, :5] = IGNORE
     matrix = metrics.confusion(prediction, truth, classes)
-    task = {"num_classes": classes, "ignore_index": IGNORE}
+    task: dict[str, Any] = {"num_classes": classes, "ignore_index": IGNORE}
     each = {**task, "average": "none"}
     assert matrix.tolist() == multiclass_confusion_matrix(prediction, truth, **task).tolist()
-    for ours, theirs in [
+    twins: list[tuple[Statistic, Callable[..., Tensor]]] = [
         (metrics.iou, multiclass_jaccard_index),
         (metrics.dice, multiclass_f1_score),
         (metrics.precision, multiclass_precision),
         (metrics.recall, multiclass_recall),
-    ]:
+    ]
+    for ours, theirs in twins:
         np.testing.assert_allclose(ours(matrix), theirs(prediction, truth, **each).numpy(), rtol=1e-6)
     mean = multiclass_jaccard_index(prediction, truth, average="macro", **task)
     np.testing.assert_allclose(metrics.miou(matrix), mean.numpy(), rtol=1e-6)
@@ -141,7 +149,7 @@ def test_every_kind_of_integer_counts_alike(kind: str) -> None:
     prediction, truth = np.array([[0, 1], [1, 1]]), np.array([[0, 1], [IGNORE, 0]])
     expected = [[1, 1], [0, 1]]
 
-    def like(labels: Any) -> Any:
+    def like(labels: NDArray[np.int64]) -> Labels:
         if kind == "flipped":
             return np.ascontiguousarray(labels[::-1])[::-1]
         if kind == "read-only":
@@ -170,13 +178,13 @@ def test_a_prediction_may_hold_anything_where_the_truth_is_ignored() -> None:
         ([0, 1, 1], [0, 1], r"the prediction of a/b has shape \[3\], but its mask has \[2\]"),
     ],
 )
-def test_what_cannot_be_scored_is_refused_by_name(prediction: Any, truth: Any, message: str) -> None:
+def test_what_cannot_be_scored_is_refused_by_name(prediction: list[int], truth: list[int], message: str) -> None:
     with pytest.raises(DataError, match=message):
         metrics.confusion(np.array(prediction), np.array(truth), 2, image="a/b")
 
 
 @pytest.mark.parametrize("probabilities", [np.array([0.2, 0.9]), torch.tensor([0.2, 0.9])])
-def test_probabilities_are_not_silently_rounded_to_classes(probabilities: Any) -> None:
+def test_probabilities_are_not_silently_rounded_to_classes(probabilities: Labels) -> None:
     with pytest.raises(TypeError, match=r"the prediction holds .*float.* take argmax"):
         metrics.confusion(probabilities, np.array([0, 1]), 2)
 
@@ -186,7 +194,7 @@ def test_an_image_of_512_pixels_a_side_takes_less_than_5_ms() -> None:
     assert quickest(lambda: metrics.confusion(prediction, truth, 19)) < 0.005
 
 
-def quickest(work: Any, times: int = 10) -> Any:
+def quickest(work: Callable[[], object], times: int = 10) -> float:
     """The least of several timings: what the code needs when nobody else uses the core."""
     seconds = []
     for _ in range(times):

@@ -3,26 +3,30 @@
 import json
 import math
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
 from endotransfer.batch import IGNORE
 from endotransfer.errors import DataError
 from endotransfer.metrics import pranet, s_measure, threshold_curves, weighted_f
 
+Levels = NDArray[np.uint8]
+Mask = NDArray[np.bool_]
+
 FORMATS = Path(__file__).parents[2] / "docs" / "formats.md"
 STEPS = st.sampled_from([0, 0, 1, 64, 127, 128, 200, 254, 255, 255])
 
 
 @st.composite
-def maps(draw: Any, lesion: bool = False) -> Any:
+def maps(draw: st.DrawFn, lesion: bool = False) -> tuple[Levels, Mask]:
     """(levels, truth): small maps, often flat, often saturated; with `lesion`, at least one lesion pixel."""
     shape = draw(st.tuples(st.integers(1, 7), st.integers(1, 7)))
     levels = draw(arrays(np.uint8, shape, elements=STEPS))
@@ -32,7 +36,7 @@ def maps(draw: Any, lesion: bool = False) -> Any:
     return levels, truth
 
 
-def pixels(levels: Any, truth: Any) -> Any:
+def pixels(levels: Levels, truth: Mask) -> list[tuple[float, bool]]:
     """(value, is lesion) of each pixel, one by one."""
     return list(zip((levels / 255).ravel().tolist(), truth.ravel().tolist(), strict=True))
 
@@ -40,7 +44,7 @@ def pixels(levels: Any, truth: Any) -> Any:
 # -- Dice, IoU and E-measure over thresholds --------------------------------------------------------------------------
 
 
-def literal_overlap(levels: Any, truth: Any, threshold: int) -> Any:
+def literal_overlap(levels: Levels, truth: Mask, threshold: int) -> tuple[float, float]:
     """(Dice, IoU) of one binary map; a map without a hit scores 0."""
     guess = [(value >= threshold / 255, lesion) for value, lesion in pixels(levels, truth)]
     hits = sum(painted and lesion for painted, lesion in guess)
@@ -48,7 +52,7 @@ def literal_overlap(levels: Any, truth: Any, threshold: int) -> Any:
     return (2 * hits / (either + hits), hits / either) if hits else (0.0, 0.0)
 
 
-def literal_e_measure(levels: Any, truth: Any, threshold: int) -> Any:
+def literal_e_measure(levels: Levels, truth: Mask, threshold: int) -> float:
     guess = [float(value >= threshold / 255) for value, _ in pixels(levels, truth)]
     real = [float(lesion) for _, lesion in pixels(levels, truth)]
     if sum(real) == 0:
@@ -62,15 +66,14 @@ def literal_e_measure(levels: Any, truth: Any, threshold: int) -> Any:
 
 @settings(max_examples=60, deadline=None)
 @given(maps(), st.lists(st.integers(0, 255), min_size=3, max_size=6))
-def test_curves_are_those_of_every_threshold_by_itself(case: Any, thresholds: Any) -> None:
-    levels, truth = case
-    counts = threshold_curves.threshold_counts(levels, truth)
+def test_curves_are_those_of_every_threshold_by_itself(case: tuple[Levels, Mask], thresholds: list[int]) -> None:
+    counts = threshold_curves.threshold_counts(*case)
     dice, iou = threshold_curves.dice_curve(counts), threshold_curves.iou_curve(counts)
     enhanced = threshold_curves.e_measure_curve(counts)
     assert dice.shape == iou.shape == enhanced.shape == (256,)
     for threshold in {0, 1, 255, *thresholds}:
-        assert (dice[threshold], iou[threshold]) == pytest.approx(literal_overlap(levels, truth, threshold))
-        assert enhanced[threshold] == pytest.approx(literal_e_measure(levels, truth, threshold))
+        assert (dice[threshold], iou[threshold]) == pytest.approx(literal_overlap(*case, threshold))
+        assert enhanced[threshold] == pytest.approx(literal_e_measure(*case, threshold))
 
 
 def test_a_perfect_map_has_an_e_measure_of_one_and_its_opposite_of_zero() -> None:
@@ -83,13 +86,13 @@ def test_a_perfect_map_has_an_e_measure_of_one_and_its_opposite_of_zero() -> Non
 # -- S-measure --------------------------------------------------------------------------------------------------------
 
 
-def literal_object(values: Any) -> Any:
+def literal_object(values: list[float]) -> float:
     mean = sum(values) / len(values)
     spread = math.sqrt(sum((v - mean) ** 2 for v in values) / (len(values) - 1)) if len(values) > 1 else 0
     return 2 * mean / (mean**2 + 1 + spread)
 
 
-def literal_block(x: Any, y: Any) -> Any:
+def literal_block(x: list[float], y: list[float]) -> float:
     """Structural similarity of two lists, divided through by n - 1 as in the reference."""
     if not x:
         return 0.0
@@ -103,10 +106,10 @@ def literal_block(x: Any, y: Any) -> Any:
     return 1.0 if below < 1e-12 else 0.0
 
 
-def literal_s_measure(levels: Any, truth: Any, alpha: float = 0.5) -> Any:
-    values, share = levels / 255, truth.mean()
+def literal_s_measure(levels: Levels, truth: Mask, alpha: float = 0.5) -> float:
+    values, share = levels / 255, float(truth.mean())
     if share in (0, 1):
-        return values.mean() if share else 1 - values.mean()
+        return float(values.mean() if share else 1 - values.mean())
     lesion = literal_object([v for v, is_lesion in pixels(levels, truth) if is_lesion])
     rest = literal_object([1 - v for v, is_lesion in pixels(levels, truth) if not is_lesion])
     places = np.argwhere(truth) + 1  # counted from one
@@ -122,10 +125,8 @@ def literal_s_measure(levels: Any, truth: Any, alpha: float = 0.5) -> Any:
 
 @settings(max_examples=80, deadline=None)
 @given(maps(), st.sampled_from([0.0, 0.5, 1.0]))
-def test_the_s_measure_is_its_definition(case: Any, alpha: float) -> None:
-    levels, truth = case
-    expected = literal_s_measure(levels, truth, alpha)
-    assert s_measure.s_measure(levels, truth, alpha) == pytest.approx(expected, abs=1e-9)
+def test_the_s_measure_is_its_definition(case: tuple[Levels, Mask], alpha: float) -> None:
+    assert s_measure.s_measure(*case, alpha) == pytest.approx(literal_s_measure(*case, alpha), abs=1e-9)
 
 
 def test_a_perfect_map_has_an_s_measure_of_one() -> None:
@@ -143,7 +144,7 @@ def test_a_flat_block_is_flat_whatever_its_grey() -> None:
 # -- weighted F -------------------------------------------------------------------------------------------------------
 
 
-def literal_weighted_f(levels: Any, truth: Any, nearest: Any, beta: float = 1.0) -> Any:
+def literal_weighted_f(levels: Levels, truth: Mask, nearest: NDArray[np.int32], beta: float = 1.0) -> float:
     """Margolin et al.; `nearest` [2, H, W] says which of equally near lesion pixels stands in for a pixel."""
     height, width = truth.shape
     everywhere = [(r, c) for r in range(height) for c in range(width)]
@@ -166,11 +167,9 @@ def literal_weighted_f(levels: Any, truth: Any, nearest: Any, beta: float = 1.0)
 
 @settings(max_examples=40, deadline=None)
 @given(maps(lesion=True), st.sampled_from([1.0, 0.5]))
-def test_the_weighted_f_is_its_definition(case: Any, beta: float) -> None:
-    levels, truth = case
-    _, nearest = distance_transform_edt(~truth, return_indices=True)
-    expected = literal_weighted_f(levels, truth, nearest, beta)
-    assert weighted_f.weighted_f(levels, truth, beta) == pytest.approx(expected, abs=1e-6)
+def test_the_weighted_f_is_its_definition(case: tuple[Levels, Mask], beta: float) -> None:
+    _, nearest = distance_transform_edt(~case[1], return_indices=True)
+    assert weighted_f.weighted_f(*case, beta) == pytest.approx(literal_weighted_f(*case, nearest, beta), abs=1e-6)
 
 
 def test_a_false_alarm_costs_more_the_further_it_lies_from_the_lesion() -> None:
@@ -210,7 +209,7 @@ def test_a_map_that_is_not_finite_is_refused_by_name() -> None:
         pranet.stretched(np.array([[0.1, np.nan]]), "set/7")
 
 
-def cases(count: int = 5, seed: int = 0) -> Any:
+def cases(count: int = 5, seed: int = 0) -> Iterator[tuple[NDArray[np.float64], NDArray[np.uint8]]]:
     rng = np.random.default_rng(seed)
     for _ in range(count):
         truth = np.zeros((12, 10), np.uint8)

@@ -1,22 +1,26 @@
 """One pass over the images, every figure from it: sums, means, findings, shards."""
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from endotransfer.batch import IGNORE, LESION, NORMAL
 from endotransfer.errors import DataError
 from endotransfer.metrics import Scores, confusion, dice, iou, miou, paired_bootstrap, resampled_sums
 from endotransfer.metrics.bootstrap import percentiles
 
+Case = dict[str, Any]  # the arguments of `update`
+
 TWO = ["normal", "lesion"]
 FOUR = ["normal", "polyp", "ulcer", "never"]
 
 
-def images(count: int = 12, classes: int = 3, seed: int = 0) -> Any:
+def images(count: int = 12, classes: int = 3, seed: int = 0) -> Iterator[Case]:
     """Arguments of `update` for blocky random images; every third has no lesion at all."""
     rng = np.random.default_rng(seed)
     for index in range(count):
@@ -34,14 +38,14 @@ def images(count: int = 12, classes: int = 3, seed: int = 0) -> Any:
         }
 
 
-def scored(cases: Any, classes: list[str] = FOUR, **settings: Any) -> Any:
+def scored(cases: Iterable[Case], classes: list[str] = FOUR, **settings: bool) -> Scores:
     scores = Scores(classes, **settings)
     for case in cases:
         scores.update(**case)
     return scores
 
 
-def box(rows: Any, columns: Any, size: int = 32) -> Any:
+def box(rows: int | slice, columns: int | slice, size: int = 32) -> NDArray[np.int64]:
     mask = np.zeros((size, size), dtype=np.int64)
     mask[rows, columns] = 1
     return mask
@@ -126,7 +130,7 @@ def test_an_error_names_the_image() -> None:
 
 
 @pytest.fixture
-def four_images() -> Any:
+def four_images() -> Scores:
     """Both empty; only truth; only prediction; half of the lesion found."""
     pairs = [(EMPTY, EMPTY), (EMPTY, FIRST), (FIRST, EMPTY), (HALF, FIRST)]
     return scored(({"prediction": p, "truth": t, "key": f"set/{i}"} for i, (p, t) in enumerate(pairs)), TWO)

@@ -1,7 +1,7 @@
 """One number an image against its tag: S1, and a hospital without target masks."""
 
 import json
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from endotransfer.errors import DataError
 from endotransfer.metrics import accuracy, auroc, confusion, tag_evidence
 
 
-def literal_auroc(scores: Any, tags: Any) -> Any:
+def literal_auroc(scores: Iterable[float], tags: Iterable[int]) -> float | None:
     """Every lesion image against every normal one."""
     lesions = [s for s, t in zip(scores, tags, strict=True) if t == LESION]
     normals = [s for s, t in zip(scores, tags, strict=True) if t == NORMAL]
@@ -30,7 +30,7 @@ tagged_scores = st.lists(st.tuples(st.integers(0, 5), st.sampled_from([NORMAL, L
 
 @settings(max_examples=300, deadline=None)
 @given(tagged_scores)
-def test_auroc_equals_comparing_every_pair(answers: Any) -> None:
+def test_auroc_equals_comparing_every_pair(answers: list[tuple[int, int]]) -> None:
     scores, tags = [score / 5 for score, _ in answers], [tag for _, tag in answers]
     expected = literal_auroc(scores, tags)
     assert auroc(scores, tags) == (None if expected is None else pytest.approx(expected))
@@ -44,7 +44,7 @@ def test_torchmetrics_agrees_on_auroc() -> None:
 
 
 @pytest.mark.parametrize("tags", [[LESION, LESION], [NORMAL, NORMAL], [UNKNOWN_TAG, LESION]])
-def test_one_kind_of_tag_has_no_auroc(tags: Any) -> None:
+def test_one_kind_of_tag_has_no_auroc(tags: list[int]) -> None:
     assert auroc([0.1, 0.9], tags) is None
 
 
@@ -64,33 +64,33 @@ PAINTED = [20, 40, 0, 0, 60, 90]
 
 
 def test_what_tags_can_tell() -> None:
-    evidence = tag_evidence(PAINTED, PIXELS, TAGS)["tag_evidence"]
-    assert evidence["note"] == "no target masks were used; this is not an IoU"
-    assert (evidence["images"], evidence["normal_images"], evidence["lesion_images"]) == (6, 2, 3)
-    shares = np.array(PAINTED) / np.array(PIXELS)
-    assert evidence["auroc_area"] == pytest.approx(100 * literal_auroc(shares, TAGS)) == 50
-    assert evidence["lesion_pixels_on_normal_images"] == pytest.approx(100 * 60 / 400)
-    assert evidence["normal_images_with_lesion_pixel"] == pytest.approx(50)
-    assert evidence["lesion_images_with_lesion_pixel"] == pytest.approx(200 / 3)
-    assert evidence["auroc_peak"] is None and evidence["teacher_student_iou"] is None
+    figures = tag_evidence(PAINTED, PIXELS, TAGS)["tag_evidence"]
+    assert figures["note"] == "no target masks were used; this is not an IoU"
+    assert (figures["images"], figures["normal_images"], figures["lesion_images"]) == (6, 2, 3)
+    expected = literal_auroc(np.array(PAINTED) / np.array(PIXELS), TAGS)
+    assert expected == 0.5 and figures["auroc_area"] == pytest.approx(100 * expected)
+    assert figures["lesion_pixels_on_normal_images"] == pytest.approx(100 * 60 / 400)
+    assert figures["normal_images_with_lesion_pixel"] == pytest.approx(50)
+    assert figures["lesion_images_with_lesion_pixel"] == pytest.approx(200 / 3)
+    assert figures["auroc_peak"] is None and figures["teacher_student_iou"] is None
 
 
-def test_peaks_and_a_teacher_add_their_evidence() -> None:
+def test_peaks_and_a_teacher_add_their_figures() -> None:
     student, teacher = np.array([[0, 1, 1, 0]]), np.array([[0, 0, 1, 1]])
     agreement = [confusion(student, teacher, 2), confusion(student, student, 2)]
     peaks = [0.9, 0.8, 0.4, 0.3, 0.6, 0.99]
-    evidence = tag_evidence(PAINTED, PIXELS, TAGS, peaks, agreement)["tag_evidence"]
-    assert evidence["auroc_peak"] == pytest.approx(100 * 5 / 6)
-    assert evidence["teacher_student_iou"] == pytest.approx(100 * (1 + 2) / (3 + 2))
+    figures = tag_evidence(PAINTED, PIXELS, TAGS, peaks, agreement)["tag_evidence"]
+    assert figures["auroc_peak"] == pytest.approx(100 * 5 / 6)
+    assert figures["teacher_student_iou"] == pytest.approx(100 * (1 + 2) / (3 + 2))
 
 
 def test_without_normal_images_their_figures_do_not_exist() -> None:
-    evidence = tag_evidence([1, 2], [9, 9], [LESION, LESION])
-    assert list(evidence) == ["tag_evidence"]
-    inner = evidence["tag_evidence"]
-    assert inner["auroc_area"] is inner["lesion_pixels_on_normal_images"] is None
-    assert inner["lesion_images_with_lesion_pixel"] == 100
-    json.dumps(evidence, allow_nan=False)
+    result = tag_evidence([1, 2], [9, 9], [LESION, LESION])
+    assert list(result) == ["tag_evidence"]
+    figures = result["tag_evidence"]
+    assert figures["auroc_area"] is figures["lesion_pixels_on_normal_images"] is None
+    assert figures["lesion_images_with_lesion_pixel"] == 100
+    json.dumps(result, allow_nan=False)
 
 
 def test_importing_metrics_does_not_import_sklearn_or_scipy() -> None:

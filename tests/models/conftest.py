@@ -41,6 +41,7 @@ def shake() -> Callable[[nn.Module], None]:
         generator = torch.Generator().manual_seed(5)
         for layer in module.modules():
             if isinstance(layer, nn.BatchNorm2d):
+                assert layer.running_mean is not None and layer.running_var is not None
                 for tensor in (layer.weight, layer.running_var):
                     tensor.data.copy_(0.5 + torch.rand(tensor.shape, generator=generator))
                 for tensor in (layer.bias, layer.running_mean):

@@ -30,7 +30,7 @@ def test_neither_training_mode_nor_the_segmenters_updates_reach_it(segmenter: Se
     before = descriptor(images)
     with torch.no_grad():
         for parameter in segmenter.parameters():
-            parameter += 1.0
+            parameter.add_(1.0)
     for _ in range(2):  # live statistics would drift
         torch.testing.assert_close(descriptor(images), before, rtol=0, atol=0)
     assert not any(parameter.requires_grad for parameter in descriptor.parameters())

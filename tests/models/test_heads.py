@@ -1,10 +1,13 @@
 """S1, ASPP and the refinement, against what their equations say."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
 
 from endotransfer.models.heads import ASPP, Refinement, TagHead
+from tests.gradients import gradient
 
 
 def test_tag_head_is_a_linear_layer_on_the_mean_of_the_map() -> None:
@@ -21,8 +24,8 @@ def test_refinement_starts_as_the_identity_whatever_the_tags() -> None:
 
 def test_refinement_can_learn_to_listen_to_the_tags() -> None:
     refinement, tag_logits = Refinement(2), torch.randn(3, 2, requires_grad=True)
-    refinement(torch.randn(3, 2, 4, 4), tag_logits)[:, 1].sum().backward()
-    assert refinement.convolution.weight.grad[1, 2:].abs().min() > 0
+    loss = refinement(torch.randn(3, 2, 4, 4), tag_logits)[:, 1].sum()
+    assert gradient(loss, refinement.convolution.weight)[1, 2:].abs().min() > 0
     with torch.no_grad():
         refinement.convolution.weight[1, 3] = 4.0
     logits = torch.zeros(1, 2, 4, 4)
@@ -40,15 +43,16 @@ def test_aspp_keeps_the_map_and_trains_on_one_image_too(norm: str, batch: int) -
 
 def test_aspp_has_a_view_a_rate_with_that_dilation() -> None:
     aspp = ASPP(12, 16, (12, 24, 36))
-    kinds = [(view[0].kernel_size[0], view[0].dilation[0], view[0].padding[0]) for view in aspp.views]
+    convolutions: list[Any] = [next(view.children()) for view in aspp.views]
+    kinds = [(layer.kernel_size[0], layer.dilation[0], layer.padding[0]) for layer in convolutions]
     assert kinds == [(1, 1, 0), (3, 12, 12), (3, 24, 24), (3, 36, 36)]
     assert aspp.fuse[0].in_channels == 5 * 16
 
 
 def test_aspp_sees_the_whole_image_through_its_pooled_view() -> None:
     aspp, features = ASPP(4, 8, (1,)).eval(), torch.randn(1, 4, 9, 9, requires_grad=True)
-    (gradient,) = torch.autograd.grad(aspp(features)[0, :, 0, 0].square().sum(), features)
-    assert gradient[0, :, 8, 8].abs().sum() > 0
+    slope = gradient(aspp(features)[0, :, 0, 0].square().sum(), features)
+    assert slope[0, :, 8, 8].abs().sum() > 0
 
 
 def test_aspp_drops_out_only_in_training() -> None:

@@ -104,12 +104,6 @@ def test_descriptions_are_single_precision_in_autocast_too(view: LocalFeatures, 
     )
 
 
-def test_one_about_to_be_filled_reads_no_weights(tiny: MakeModel, view: LocalFeatures, images: Tensor) -> None:
-    empty = LocalFeatures(tiny(weights=Path("gone.safetensors")), trained=True)
-    empty.load_state_dict(view.state_dict())
-    assert torch.equal(empty(images), view(images))
-
-
 def test_a_head_starts_undecided_and_weighs_linearly() -> None:
     head, descriptions = LocalScorer(3), torch.randn(2, 3, 4, 5)
     assert tuple(head(descriptions).shape) == (2, 4, 5) and (head(descriptions) == 0).all()

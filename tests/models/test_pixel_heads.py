@@ -1,6 +1,7 @@
 """DeepLab-v2's classifiers, against their literal sum, and the network around them."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -17,10 +18,12 @@ Tiny = Callable[..., ModelConfig]
 
 def test_the_classifiers_are_summed_each_at_its_rate() -> None:
     head, features = DilatedClassifiers(4, 3, (1, 2, 5)), torch.randn(2, 4, 9, 11)
-    expected = sum(
+    views: list[Any] = list(head.views)
+    parts = [
         conv2d(features, view.weight, view.bias, padding=rate, dilation=rate)
-        for view, rate in zip(head.views, (1, 2, 5), strict=True)
-    )
+        for view, rate in zip(views, (1, 2, 5), strict=True)
+    ]
+    expected = parts[0] + parts[1] + parts[2]
     torch.testing.assert_close(head(features), expected)
     assert head(features).shape == (2, 3, 9, 11)
 
@@ -32,6 +35,7 @@ def test_version_2_has_its_own_rates_and_no_multi_grid_unless_they_are_written()
     assert ModelConfig().aspp_rates == (12, 24, 36)
     body, classifier = pixel_head(default, 8, 5)
     assert isinstance(body, NoBody)
+    assert isinstance(classifier, DilatedClassifiers)
     assert [view.dilation for view in classifier.views] == [(6, 6), (12, 12), (18, 18), (24, 24)]
 
 

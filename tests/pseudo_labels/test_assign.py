@@ -13,12 +13,12 @@ from endotransfer.pseudo_labels.thresholds import ThresholdState
 from tests import literal
 
 
-def assign_pixel(logits, thresholds):
-    return assign(torch.tensor(logits).view(1, -1, 1, 1), torch.tensor(thresholds)).item()
+def assign_pixel(logits: list[float], thresholds: list[float]) -> int:
+    return int(assign(torch.tensor(logits).view(1, -1, 1, 1), torch.tensor(thresholds)).item())
 
 
 @st.composite
-def pixels(draw):
+def pixels(draw: st.DrawFn) -> list[list[float]]:
     classes = draw(st.integers(1, 5))
     span = draw(st.sampled_from([3, 20, 200]))
     logit = st.floats(-span, span, width=32)
@@ -28,7 +28,7 @@ def pixels(draw):
 
 @given(pixels())
 @settings(max_examples=600, deadline=None)
-def test_label_is_that_of_equation_5(pixel):
+def test_label_is_that_of_equation_5(pixel: list[list[float]]) -> None:
     logits, thresholds = pixel
     for p, threshold in zip(literal.precise_softmax(logits), thresholds, strict=True):
         odds = literal.precise_log_odds(p)  # too near to the threshold float32 cannot tell, and neither answer is wrong
@@ -40,32 +40,32 @@ def test_label_is_that_of_equation_5(pixel):
         assert float((ratios[label] / ratios[expected]).ln()) == pytest.approx(0, abs=2e-4)
 
 
-def test_the_largest_ratio_wins_over_the_largest_probability():
+def test_the_largest_ratio_wins_over_the_largest_probability() -> None:
     assert assign_pixel([0.4, 0.3, -0.5], [3.0, -1.5, -1.0]) == 1
 
 
-def test_equal_ratios_go_to_the_lowest_class():
+def test_equal_ratios_go_to_the_lowest_class() -> None:
     assert assign_pixel([1.0, 1.0, 0.0], [-2.0, -2.0, -2.0]) == 0
 
 
-def test_a_value_at_its_threshold_does_not_pass():
+def test_a_value_at_its_threshold_does_not_pass() -> None:
     assert assign_pixel([2.0, 0.0], [2.0, 0.0]) == IGNORE
     assert assign_pixel([2.0, 0.0], [1.9999999, 0.0]) == 0
 
 
-def test_saturated_predictions_are_told_apart():
+def test_saturated_predictions_are_told_apart() -> None:
     assert assign_pixel([100.0, 0.0], [101.0, 0.0]) == IGNORE
     assert assign_pixel([102.0, 0.0], [101.0, 0.0]) == 0
 
 
-def test_labels_are_bytes_and_leave_out_classes_without_threshold():
+def test_labels_are_bytes_and_leave_out_classes_without_threshold() -> None:
     labels = assign(torch.randn(2, 3, 4, 5), torch.full((3,), math.inf))
     assert labels.dtype == torch.uint8 and labels.shape == (2, 4, 5)
     assert (labels == IGNORE).all()
 
 
 @pytest.mark.parametrize("margin", [0.0, 100.0])
-def test_with_two_classes_the_portion_of_each_is_labelled(margin):
+def test_with_two_classes_the_portion_of_each_is_labelled(margin: float) -> None:
     logits = torch.randn(2, 2, 100, 100, generator=torch.Generator().manual_seed(0))
     logits += margin * torch.nn.functional.one_hot(logits.argmax(1), 2).movedim(-1, 1)
     state = ThresholdState(2)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import Tensor
 
 from endotransfer.losses.adversarial import critic_loss
 from endotransfer.losses.centroids import Centroids, alignment, class_sums, labels_at
@@ -12,11 +13,13 @@ from endotransfer.pseudo_labels.rules import veto
 from endotransfer.pseudo_labels.thresholds import ThresholdState
 from endotransfer.pseudo_labels.vote import vote_superpixels, vote_synchronously
 
+Maps = dict[str, Tensor]
+
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 
 @pytest.fixture
-def batch():
+def batch() -> Maps:
     """Logits, labels with gaps, super-pixels, features and tags of four small images, on the CPU."""
     generator = torch.Generator().manual_seed(0)
     labels = torch.randint(0, 4, (4, 32, 32), generator=generator).clamp(max=2)
@@ -29,7 +32,7 @@ def batch():
     }
 
 
-def steps(batch):
+def steps(batch: Maps) -> Maps:
     """What a training step does, and the vote; every result must be free of waits."""
     logits, labels, tags = batch["logits"], batch["labels"], batch["tags"]
     with torch.device(logits.device):  # moving it there would wait
@@ -45,11 +48,11 @@ def steps(batch):
     }
 
 
-def on_gpu(batch):
+def on_gpu(batch: Maps) -> Maps:
     return {name: values.cuda() for name, values in batch.items()}
 
 
-def test_results_equal_those_of_the_cpu(batch):
+def test_results_equal_those_of_the_cpu(batch: Maps) -> None:
     for name, (here, there) in {k: (v, steps(on_gpu(batch))[k].cpu()) for k, v in steps(batch).items()}.items():
         torch.testing.assert_close(there, here, msg=name)
     filled = [vote_superpixels(b["labels"], b["superpixels"], 2, 0.1).cpu() for b in (batch, on_gpu(batch))]
@@ -59,7 +62,9 @@ def test_results_equal_those_of_the_cpu(batch):
 @pytest.mark.parametrize("classes", [1, 2, 5, 19])
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int64])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 7, 5), (2, 33, 64)])
-def test_the_vote_in_one_launch_equals_that_of_the_cpu(classes, dtype, shape):
+def test_the_vote_in_one_launch_equals_that_of_the_cpu(
+    classes: int, dtype: torch.dtype, shape: tuple[int, int, int]
+) -> None:
     generator = torch.Generator().manual_seed(classes)
     for _ in range(20):
         labels = torch.randint(0, classes + 2, shape, generator=generator)
@@ -73,7 +78,7 @@ def test_the_vote_in_one_launch_equals_that_of_the_cpu(classes, dtype, shape):
         assert torch.equal(here, there.cpu())
 
 
-def test_counting_thresholds_and_assignment_equal_those_of_the_cpu(batch):
+def test_counting_thresholds_and_assignment_equal_those_of_the_cpu(batch: Maps) -> None:
     states = [ThresholdState(2, device=device) for device in ("cpu", "cuda")]
     for state, device in zip(states, ("cpu", "cuda"), strict=True):
         state.update(batch["logits"].to(device))
@@ -83,7 +88,7 @@ def test_counting_thresholds_and_assignment_equal_those_of_the_cpu(batch):
     assert torch.equal(assign(batch["logits"], thresholds[0]), assign(batch["logits"].cuda(), thresholds[0]).cpu())
 
 
-def test_nothing_makes_the_host_wait(batch):
+def test_nothing_makes_the_host_wait(batch: Maps) -> None:
     there, state = on_gpu(batch), ThresholdState(2, device="cuda")
     scores = torch.randn(4, 1, 2, 2, device="cuda")
     torch.cuda.set_sync_debug_mode("error")

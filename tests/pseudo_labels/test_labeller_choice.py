@@ -26,7 +26,7 @@ def decided(lesion_labeller: LesionLabeller = "auto", *first: float) -> Labeller
 def said(choice: LabellerChoice) -> dict[str, Any]:
     findings = choice.findings()
     assert findings["remarks"] == [choice.sentence()]
-    return findings["lesion_labeller"]
+    return cast(dict[str, Any], findings["lesion_labeller"])
 
 
 def test_the_first_pass_decides_and_later_ones_follow() -> None:
@@ -38,9 +38,9 @@ def test_the_first_pass_decides_and_later_ones_follow() -> None:
     assert choice.before(2) == 1 and said(choice)["tag_auroc"] == pytest.approx(0.82)
 
 
-@pytest.mark.parametrize("lesion_labeller, trust", [("segmenter", 1.0), ("local", 0.0)])
-def test_the_experiment_decides_before_the_first_pass(lesion_labeller: LesionLabeller, trust: float) -> None:
-    assert all(LabellerChoice(lesion_labeller).before(number) == trust for number in (0, 1))
+@pytest.mark.parametrize("lesion_labeller, alone", [("segmenter", 1.0), ("local", 0.0)])
+def test_the_experiment_decides_before_the_first_pass(lesion_labeller: LesionLabeller, alone: float) -> None:
+    assert all(LabellerChoice(lesion_labeller).before(number) == alone for number in (0, 1))
 
 
 @pytest.mark.parametrize("tags", [[LESION, LESION], [LESION, UNKNOWN_TAG], None])

@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
 from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG
 from endotransfer.losses.lesion_odds import lesion_score
@@ -22,21 +23,22 @@ from endotransfer.pseudo_labels.local_labeller import (
 )
 from endotransfer.pseudo_labels.local_layer import REST, TOP, source_loss, target_loss
 from endotransfer.pseudo_labels.score_histogram import ScoreHistogram, auroc
+from tests.gradients import gradient
 
 SEEDS = st.integers(0, 2**31)
 WIDTH = 2 * ScoreHistogram.EDGE / ScoreHistogram.BINS  # of a bin
 SHARES = st.sampled_from([0.0, 2**-10, 0.125, 0.25, 0.5, 1.0])  # exact in any precision
 
 
-def random(seed, *shape, scale=3.0):
+def random(seed: int, *shape: int, scale: float = 3.0) -> Tensor:
     return scale * torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def softplus(x):
+def softplus(x: float) -> float:
     return math.log1p(math.exp(-abs(x))) + max(x, 0)
 
 
-def histogram(scores):
+def histogram(scores: list[float]) -> ScoreHistogram:
     counted = ScoreHistogram()
     counted.add(torch.tensor(scores, dtype=torch.float64), torch.ones(len(scores), dtype=torch.bool))
     return counted
@@ -46,7 +48,7 @@ def histogram(scores):
 
 
 @given(SEEDS, st.integers(2, 4))
-def test_the_score_is_the_log_odds_of_all_lesions_together(seed, classes):
+def test_the_score_is_the_log_odds_of_all_lesions_together(seed: int, classes: int) -> None:
     logits = random(seed, 2, classes, 3, 2)
     no_lesion = logits.softmax(1)[:, 0]
     torch.testing.assert_close(lesion_score(logits), ((1 - no_lesion) / no_lesion).log())
@@ -54,7 +56,7 @@ def test_the_score_is_the_log_odds_of_all_lesions_together(seed, classes):
 
 
 @given(SEEDS)
-def test_source_loss_is_the_cross_entropy_of_known_pixels(seed):
+def test_source_loss_is_the_cross_entropy_of_known_pixels(seed: int) -> None:
     scores = random(seed, 2, 3, 4)
     masks = torch.tensor(np.random.default_rng(seed).choice([0, 1, 3, IGNORE], size=(2, 3, 4)))
     terms = []
@@ -64,15 +66,14 @@ def test_source_loss_is_the_cross_entropy_of_known_pixels(seed):
     assert source_loss(scores, masks).item() == pytest.approx(sum(terms) / max(1, len(terms)))
 
 
-def test_masks_without_any_known_pixel_say_nothing():
+def test_masks_without_any_known_pixel_say_nothing() -> None:
     scores = torch.ones(1, 2, 2, requires_grad=True)
     loss = source_loss(scores, torch.full((1, 2, 2), IGNORE))
-    loss.backward()
-    assert loss == 0 and (scores.grad == 0).all()
+    assert loss == 0 and (gradient(loss, scores) == 0).all()
 
 
-def literal_target_loss(images, tags):
-    by_tag = {NORMAL: [], LESION: [], UNKNOWN_TAG: []}
+def literal_target_loss(images: list[list[float]], tags: list[int]) -> float:
+    by_tag: dict[int, list[float]] = {NORMAL: [], LESION: [], UNKNOWN_TAG: []}
     for image, tag in zip(images, tags, strict=True):
         ascending = sorted(image)
         top = ascending[-max(1, math.floor(TOP * len(image))) :]
@@ -82,26 +83,26 @@ def literal_target_loss(images, tags):
         else:
             loss = statistics.fmean(softplus(-x) for x in top) + 0.5 * statistics.fmean(map(softplus, rest))
         by_tag[tag].append(loss)
-    return sum(sum(by_tag[tag]) / max(1, len(by_tag[tag])) for tag in (NORMAL, LESION))
+    return sum((sum(by_tag[tag]) / max(1, len(by_tag[tag])) for tag in (NORMAL, LESION)), start=0.0)
 
 
 @given(SEEDS, st.lists(st.sampled_from([NORMAL, LESION, UNKNOWN_TAG]), min_size=1, max_size=4), st.integers(1, 6))
-def test_target_loss_equals_the_literal_loop(seed, tags, side):
+def test_target_loss_equals_the_literal_loop(seed: int, tags: list[int], side: int) -> None:
     scores = random(seed, len(tags), side, side + 1)
     expected = literal_target_loss(scores.flatten(1).tolist(), tags)
     assert target_loss(scores, torch.tensor(tags)).item() == pytest.approx(expected)
 
 
-def test_tags_push_the_ends_of_a_lesion_image_apart_and_all_of_a_normal_one_down():
+def test_tags_push_the_ends_of_a_lesion_image_apart_and_all_of_a_normal_one_down() -> None:
     scores = torch.linspace(-1, 1, 20).repeat(3, 1).view(3, 4, 5).requires_grad_()
-    target_loss(scores, torch.tensor([NORMAL, LESION, UNKNOWN_TAG])).backward()
-    normal, lesion, untagged = scores.grad.flatten(1)
+    loss = target_loss(scores, torch.tensor([NORMAL, LESION, UNKNOWN_TAG]))
+    normal, lesion, untagged = gradient(loss, scores).flatten(1)
     assert (normal > 0).all() and (normal[-2:] > 1.5 * normal[:-2].max()).all()
     assert (lesion[:6] > 0).all() and (lesion[6:18] == 0).all() and (lesion[18:] < 0).all()
     assert (untagged == 0).all()
 
 
-def test_half_precision_is_summed_in_single():
+def test_half_precision_is_summed_in_single() -> None:
     scores, tags = random(0, 2, 8, 8), torch.tensor([NORMAL, LESION])
     half = scores.bfloat16()
     assert target_loss(half, tags).dtype == source_loss(half, torch.zeros(2, 8, 8)).dtype == torch.float32
@@ -111,7 +112,7 @@ def test_half_precision_is_summed_in_single():
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 
-def literal_labels(scores, area, portion):
+def literal_labels(scores: list[float], area: float, portion: float) -> list[int]:
     """A plain ranking of one image's scores; no two are the same."""
     ranked = sorted(range(len(scores)), key=lambda place: scores[place])
     labels = [IGNORE] * len(scores)
@@ -123,7 +124,9 @@ def literal_labels(scores, area, portion):
 
 
 @given(SEEDS, st.lists(st.floats(0, 1), min_size=1, max_size=3), st.floats(0, 1), st.integers(1, 6))
-def test_each_image_is_split_as_a_plain_ranking_splits_it(seed, areas, portion, side):
+def test_each_image_is_split_as_a_plain_ranking_splits_it(
+    seed: int, areas: list[float], portion: float, side: int
+) -> None:
     scores = random(seed, len(areas), side, side + 1)
     labels = label_each_image(scores, torch.tensor(areas, dtype=torch.float64), portion)
     assert labels.dtype == torch.uint8 and labels.shape == scores.shape
@@ -131,18 +134,18 @@ def test_each_image_is_split_as_a_plain_ranking_splits_it(seed, areas, portion, 
         assert labels[i].flatten().tolist() == literal_labels(scores[i].flatten().tolist(), area, portion)
 
 
-def test_an_image_without_contrast_gets_no_label():
+def test_an_image_without_contrast_gets_no_label() -> None:
     assert (label_each_image(torch.zeros(1, 8, 8), torch.tensor([0.1]), 0.5) == IGNORE).all()
 
 
-def test_both_classes_are_labelled_and_the_doubtful_middle_is_left_open():
+def test_both_classes_are_labelled_and_the_doubtful_middle_is_left_open() -> None:
     scores = torch.arange(100.0).view(1, 10, 10)
     labels = label_each_image(scores, torch.tensor([0.2]), 0.5).flatten()
     assert (labels[:40] == NORMAL).all() and (labels[40:90] == IGNORE).all() and (labels[90:] == LESION).all()
 
 
 @given(SEEDS)
-def test_standardised_scores_have_mean_nought_and_deviation_one_in_every_image(seed):
+def test_standardised_scores_have_mean_nought_and_deviation_one_in_every_image(seed: int) -> None:
     scores = random(seed, 2, 3, 4)
     scores[1] = 1.5
     first, flat = standardised(scores)
@@ -152,11 +155,11 @@ def test_standardised_scores_have_mean_nought_and_deviation_one_in_every_image(s
     assert (flat == 0).all()
 
 
-# -- the tally --------------------------------------------------------------------------------------------------------
+# -- the histogram ----------------------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.floats(-40, 40, width=32), max_size=60), SHARES)
-def test_the_score_that_a_share_exceeds_is_that_of_sorting_to_a_bin(scores, share):
+def test_the_score_that_a_share_exceeds_is_that_of_sorting_to_a_bin(scores: list[float], share: float) -> None:
     limit = histogram(scores).exceeded_by(share).item()
     rank = math.floor(share * len(scores))
     if rank == len(scores):  # all of them may exceed it, or there is none
@@ -168,7 +171,7 @@ def test_the_score_that_a_share_exceeds_is_that_of_sorting_to_a_bin(scores, shar
     assert sum(score > limit for score in scores if score < ScoreHistogram.EDGE) <= share * len(scores)
 
 
-def test_only_chosen_images_are_counted_and_what_lies_beyond_the_edges_at_them():
+def test_only_chosen_images_are_counted_and_what_lies_beyond_the_edges_at_them() -> None:
     counted = ScoreHistogram()
     counted.add(torch.tensor([[-500.0, 0.0], [1.0, 1.0], [0.0, 500.0]]), torch.tensor([True, False, True]))
     places = {0: 1, ScoreHistogram.BINS // 2: 2, ScoreHistogram.BINS - 1: 1}
@@ -180,36 +183,42 @@ GRID = st.lists(st.integers(-2048, 2047).map(lambda bin: bin / 64), min_size=1, 
 
 
 @given(GRID, GRID)
-def test_auroc_is_that_of_all_pairs(lesion, normal):
+def test_auroc_is_that_of_all_pairs(lesion: list[float], normal: list[float]) -> None:
     wins = [1.0 if a > b else 0.5 if a == b else 0.0 for a in lesion for b in normal]
     assert auroc(histogram(lesion), histogram(normal)).item() == pytest.approx(statistics.fmean(wins))
 
 
 @pytest.mark.parametrize("lesion, normal", [([], [1.0]), ([1.0], []), ([], [])])
-def test_auroc_of_one_kind_alone_is_unknown(lesion, normal):
+def test_auroc_of_one_kind_alone_is_unknown(lesion: list[float], normal: list[float]) -> None:
     assert auroc(histogram(lesion), histogram(normal)).isnan()
 
 
 # -- both scorers ---------------------------------------------------------------------------------------------------
 
 
-def nobody(images):
+def nobody(images: Tensor) -> Tensor:
     raise AssertionError("nobody looks here")
 
 
-def flat_logits(scores, side=4):
+def flat_logits(scores: list[float], side: int = 4) -> Tensor:
     """Logits [B, 2, side, side] of images whose every place has the same score."""
     score = torch.tensor(scores).view(-1, 1, 1).expand(-1, side, side)
     return torch.stack([torch.zeros_like(score), score], dim=1)
 
 
-def observed(lesion, normal, trust=None, in_lesions=1.0, in_normals=0.0):
+def observed(
+    lesion: list[float],
+    normal: list[float],
+    segmenter_alone: Tensor | None = None,
+    in_lesions: float = 1.0,
+    in_normals: float = 0.0,
+) -> LocalLabeller:
     """A labeller that has observed images with such scores, in two batches.
 
     The segmenter is a little surer of the first place; of that the local layer says `in_lesions` or `in_normals`, and
     0.5 of all others.
     """
-    labeller = LocalLabeller(nobody, 0.0, trust)
+    labeller = LocalLabeller(nobody, 0.0, segmenter_alone)
     for scores, tag, first in ((lesion, LESION, in_lesions), (normal, NORMAL, in_normals)):
         logits, local = flat_logits(scores), torch.full((len(scores), 4, 4), 0.5)
         logits[:, 1, 0, 0] += 1e-3
@@ -220,7 +229,7 @@ def observed(lesion, normal, trust=None, in_lesions=1.0, in_normals=0.0):
 
 
 @pytest.mark.parametrize("below, alone", [(0, False), (20, False), (27, False), (28, True), (31, True), (40, True)])
-def test_the_segmenter_labels_alone_where_it_tells_the_tags_apart(below, alone):
+def test_the_segmenter_labels_alone_where_it_tells_the_tags_apart(below: int, alone: bool) -> None:
     """`below` of 40 normal images score lower than the lesion: an AUROC of below / 40, to be 0.7 or more."""
     labeller = observed([0.0], [-1.0] * below + [1.0] * (40 - below))
     assert labeller.segmenter_alone.item() == alone
@@ -230,7 +239,9 @@ def test_the_segmenter_labels_alone_where_it_tells_the_tags_apart(below, alone):
     "in_lesions, in_normals, alone",
     [(1.0, 0.0, True), (1.0, 0.5, True), (0.5, 0.0, True), (0.5, 0.5, False), (1.0, 1.0, False), (0.0, 1.0, False)],
 )
-def test_it_labels_alone_only_where_local_local_layer_points_at_the_same_places(in_lesions, in_normals, alone):
+def test_it_labels_alone_only_where_the_local_layer_points_at_the_same_places(
+    in_lesions: float, in_normals: float, alone: bool
+) -> None:
     """More so in lesion images than in normal ones: both may prefer the middle of every image."""
     labeller = observed([1.0, 2.0], [-1.0, -2.0, -3.0], None, in_lesions, in_normals)
     assert labeller.tag_auroc == 1
@@ -241,7 +252,7 @@ def test_it_labels_alone_only_where_local_local_layer_points_at_the_same_places(
 
 
 @given(SEEDS, st.integers(1, 45), st.integers(2, 9))
-def test_the_rank_of_the_surest_places_literally(seed, places, values):
+def test_the_rank_of_the_surest_places_literally(seed: int, places: int, values: int) -> None:
     own = random(seed, 3, places)
     local = torch.randint(0, values, (3, places), generator=torch.Generator().manual_seed(seed)).double()
     expected = []
@@ -254,16 +265,16 @@ def test_the_rank_of_the_surest_places_literally(seed, places, values):
     assert rank_of_surest(own, local).tolist() == pytest.approx(expected)
 
 
-def test_what_an_earlier_pass_found_stands():
-    assert observed([2.0], [-2.0], trust=torch.tensor(0.0)).segmenter_alone == 0
+def test_what_an_earlier_pass_found_stands() -> None:
+    assert observed([2.0], [-2.0], segmenter_alone=torch.tensor(0.0)).segmenter_alone == 0
 
 
 @pytest.mark.parametrize("lesion, normal", [([1.0], []), ([], [1.0])])
-def test_with_one_kind_of_tag_the_segmenter_alone_labels_alone(lesion, normal):
+def test_with_one_kind_of_tag_the_segmenter_alone_labels_alone(lesion: list[float], normal: list[float]) -> None:
     assert observed(lesion, normal).segmenter_alone == 1
 
 
-def test_an_image_is_as_likely_a_lesion_as_its_surest_twentieth():
+def test_an_image_is_as_likely_a_lesion_as_its_surest_twentieth() -> None:
     score = torch.zeros(2, 40)
     score[0, :2], score[1, 7] = torch.tensor([3.0, 1.0]), 5.0  # means of the two highest of 40: 2 and 2.5
     logits = torch.stack([torch.zeros_like(score), score], dim=1).view(2, 2, 5, 8)
@@ -277,7 +288,7 @@ def test_an_image_is_as_likely_a_lesion_as_its_surest_twentieth():
 
 
 @pytest.mark.parametrize("alarms", [FALSE_ALARMS, 0.01])
-def test_the_limit_is_what_normal_images_practically_never_reach(alarms):
+def test_the_limit_is_what_normal_images_practically_never_reach(alarms: float) -> None:
     places = torch.arange(40000.0).view(4, 100, 100) / 640 - 31
     tags = torch.tensor([NORMAL] * 4 + [LESION, UNKNOWN_TAG])
     labeller = LocalLabeller(nobody, 0.0, None, false_alarms=alarms)
@@ -287,13 +298,15 @@ def test_the_limit_is_what_normal_images_practically_never_reach(alarms):
     assert alarms / 2 < (places > labeller.limit).double().mean() <= alarms
 
 
-def literal_label(logits, local, share, limit, portion):
+def literal_label(
+    logits: list[list[float]], local: list[float], share: float, limit: float, portion: float
+) -> list[int]:
     """Labels of one image: pixels -> logits, pixels -> local scores."""
 
-    def area(lesion):
+    def area(lesion: list[bool]) -> float:
         return min(max(sum(lesion) / len(lesion), LEAST_AREA), MOST_AREA)
 
-    def scaled(scores):
+    def scaled(scores: list[float]) -> list[float]:
         deviation = max(statistics.pstdev(scores), 1e-3)
         return [(score - statistics.fmean(scores)) / deviation for score in scores]
 
@@ -313,16 +326,18 @@ def literal_label(logits, local, share, limit, portion):
     st.sampled_from([-9.0, -1.0, 0.0, 2.0, 9.0]),
     st.integers(2, 4),
 )
-def test_labels_blend_area_and_score_of_both_scorers_literally(seed, decision_and_share, portion, limit, classes):
-    trust, share = decision_and_share
+def test_labels_blend_area_and_score_of_both_scorers_literally(
+    seed: int, decision_and_share: tuple[float, float], portion: float, limit: float, classes: int
+) -> None:
+    segmenter_alone, share = decision_and_share
     logits, local = random(seed, 3, classes, 4, 4), random(seed + 1, 3, 4, 4)
     logits[:, 0] += random(seed + 2, 3, 1, 1)  # areas of all sizes, none and all too
     labeller = LocalLabeller(nobody, share, None, portion=portion)
-    labeller.segmenter_alone, labeller.limit = torch.tensor(trust), torch.tensor(limit)
+    labeller.segmenter_alone, labeller.limit = torch.tensor(segmenter_alone), torch.tensor(limit)
     by_set = torch.randint(0, classes, (3, 4, 4), generator=torch.Generator().manual_seed(seed)).to(torch.uint8)
     labels = labeller.label(logits, local, by_set)
     assert labels.dtype == torch.uint8
-    if trust == 1:  # then the thresholds of the set hold
+    if segmenter_alone == 1:  # then the thresholds of the set hold
         assert torch.equal(labels, by_set)
         return
     for i in range(3):

@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from torch import Tensor
 
 from endotransfer.errors import ConfigError
 from endotransfer.pseudo_labels import pixel_loops as compiled
@@ -19,18 +20,18 @@ COARSE = 512  # bins to an octave: enough where the default would only cost the 
 PORTIONS = st.floats(0.05, 1.0)
 
 
-def counted(logits, **settings):
-    state = ThresholdState(logits.shape[1], **settings)
+def counted(logits: Tensor, bins_per_octave: int | None = None) -> ThresholdState:
+    state = ThresholdState(logits.shape[1], bins_per_octave)
     state.update(logits)
     return state
 
 
-def one_bin(value, classes):
+def one_bin(value: float, classes: int) -> float:
     """The width of the bin around a value, and float32's error on logits of 200."""
     return (value + math.log(classes - 1) + 4) / COARSE + 1e-4
 
 
-def taken_by_class(logits, thresholds):
+def taken_by_class(logits: Tensor, thresholds: Tensor) -> list[list[int]]:
     """Pixels of each predicted class that pass the strict rule of Eq. 5, and pixels of each class."""
     values, predicted = predicted_log_odds(logits)
     passed = values > thresholds[predicted]
@@ -38,20 +39,20 @@ def taken_by_class(logits, thresholds):
     return [torch.bincount(kind.flatten(), minlength=classes).tolist() for kind in (predicted[passed], predicted)]
 
 
-def as_images(logits):
+def as_images(logits: Tensor) -> list[list[list[float]]]:
     """[B, K, h, w] -> images -> pixels -> logits."""
     return logits.flatten(2).transpose(1, 2).tolist()
 
 
 @st.composite
-def small_batches(draw, elements):
+def small_batches(draw: st.DrawFn, elements: st.SearchStrategy[float]) -> Tensor:
     shape = (draw(st.integers(1, 3)), draw(st.integers(2, 5)), draw(st.integers(1, 4)), draw(st.integers(1, 4)))
     return torch.from_numpy(draw(hnp.arrays(np.float32, shape, elements=elements)))
 
 
 @given(small_batches(st.floats(-200, 200, width=32) | st.floats(-2, 2, width=32)), PORTIONS)
 @settings(max_examples=300, deadline=None)
-def test_thresholds_are_those_of_algorithm_1(logits, portion):
+def test_thresholds_are_those_of_algorithm_1(logits: Tensor, portion: float) -> None:
     classes = logits.shape[1]
     expected = literal.algorithm_1(literal.maxima_by_class(as_images(logits), classes), portion)
     found = counted(logits, bins_per_octave=COARSE).thresholds(portion).tolist()
@@ -64,7 +65,7 @@ def test_thresholds_are_those_of_algorithm_1(logits, portion):
 
 @given(small_batches(st.integers(-3, 3).map(float) | st.integers(-200, 200).map(float)), PORTIONS)
 @settings(max_examples=300, deadline=None)
-def test_ties_go_all_or_none_by_the_stated_rule(logits, portion):
+def test_ties_go_all_or_none_by_the_stated_rule(logits: Tensor, portion: float) -> None:
     logits = logits[:, :2]  # the difference of two whole logits is exact: ties are ties
     maxima = literal.maxima_by_class(as_images(logits), 2)
     taken, _ = taken_by_class(logits, counted(logits).thresholds(portion))
@@ -79,7 +80,9 @@ def test_ties_go_all_or_none_by_the_stated_rule(logits, portion):
     balanced=st.booleans(),
 )
 @settings(max_examples=100, deadline=None)
-def test_selected_share_is_within_a_tenth_of_a_point(seed, classes, spread, portion, balanced):
+def test_selected_share_is_within_a_tenth_of_a_point(
+    seed: int, classes: int, spread: tuple[float, float], portion: float, balanced: bool
+) -> None:
     """At 50,000 pixels a class and more: with a quarter of them, and logits that differ by hundredths, a bin holds a
     hundredth of a class, and how chance spreads it within the bin was seen to make 0.11 points."""
     scale, margin = spread
@@ -95,18 +98,18 @@ def test_selected_share_is_within_a_tenth_of_a_point(seed, classes, spread, port
 
 @pytest.mark.parametrize("portion", [0.05, 0.25, 0.55, 1.0])
 @pytest.mark.parametrize("logits", [(0.0, 0.0), (0.0, 7.3), (900.0, -900.0), (1e4, 0.0)])
-def test_a_constant_image_is_taken_whole(logits, portion):
+def test_a_constant_image_is_taken_whole(logits: tuple[float, float], portion: float) -> None:
     image = torch.tensor(logits).view(1, 2, 1, 1).expand(1, 2, 9, 9)
     taken, _ = taken_by_class(image, counted(image).thresholds(portion))
     assert sum(taken) == 81
 
 
-def test_a_single_class_is_taken_whole():
+def test_a_single_class_is_taken_whole() -> None:
     image = torch.randn(1, 1, 5, 5)
     assert taken_by_class(image, counted(image).thresholds(0.25)) == [[25], [25]]
 
 
-def test_rounding_noise_does_not_break_a_tie():
+def test_rounding_noise_does_not_break_a_tie() -> None:
     state = ThresholdState(2)
     value = np.float32(3.3)
     values = [value, np.nextafter(value, np.float32(9)), value, np.float32(1.0)]
@@ -114,19 +117,19 @@ def test_rounding_noise_does_not_break_a_tie():
     assert 1.0 < state.thresholds(0.5)[0] < value  # three of four are nearer to two than none
 
 
-def test_a_portion_too_small_for_a_pixel_takes_the_surest():
+def test_a_portion_too_small_for_a_pixel_takes_the_surest() -> None:
     logits = torch.tensor([[[1.0, 9.0, 5.0]], [[0.0, 0.0, 0.0]]]).unsqueeze(0)
     assert 5 < counted(logits).thresholds(1e-30)[0] < 9
 
 
-def test_a_class_never_predicted_takes_no_labels():
+def test_a_class_never_predicted_takes_no_labels() -> None:
     thresholds = counted(torch.tensor([1.0, 0.0, 0.5]).view(1, 3, 1, 1)).thresholds(0.5)
     assert thresholds[0] < 2 and thresholds[1:].tolist() == [math.inf, math.inf]
 
 
 @given(small_batches(st.floats(-50, 50, width=32)), PORTIONS)
 @settings(max_examples=300, deadline=None)
-def test_without_balance_one_threshold_comes_from_all_pixels(logits, portion):
+def test_without_balance_one_threshold_comes_from_all_pixels(logits: Tensor, portion: float) -> None:
     maxima = literal.maxima_by_class(as_images(logits), logits.shape[1])
     [expected] = literal.algorithm_1([[value for values in maxima for value in values]], portion)
     found = counted(logits, bins_per_octave=COARSE).thresholds(portion, balanced=False)
@@ -136,7 +139,7 @@ def test_without_balance_one_threshold_comes_from_all_pixels(logits, portion):
 
 @given(small_batches(st.floats(-50, 50, width=32)), st.integers(0, 3))
 @settings(max_examples=300, deadline=None)
-def test_two_merged_shards_equal_one(logits, cut):
+def test_two_merged_shards_equal_one(logits: Tensor, cut: int) -> None:
     whole = counted(logits, bins_per_octave=COARSE)
     merged, other = (ThresholdState(logits.shape[1], COARSE) for _ in range(2))
     merged.update(logits[:cut])
@@ -149,8 +152,10 @@ VALUES = st.lists(st.floats(-4, 3000, width=32) | st.just(math.inf), min_size=1,
 
 @given(VALUES, st.integers(1, 4), st.sampled_from([torch.uint8, torch.int64]))
 @settings(max_examples=300, deadline=None)
-def test_compiled_uncompiled_and_scattered_counting_agree(values, classes, dtype):
-    values = torch.tensor(values)
+def test_compiled_uncompiled_and_scattered_counting_agree(
+    numbers: list[float], classes: int, dtype: torch.dtype
+) -> None:
+    values = torch.tensor(numbers)
     predicted = (torch.arange(len(values)) % classes).to(dtype)
     fast, scattered, plain = (ThresholdState(classes, bins_per_octave=16) for _ in range(3))
     fast.count(values, predicted)
@@ -163,7 +168,7 @@ def test_compiled_uncompiled_and_scattered_counting_agree(values, classes, dtype
     assert torch.equal(fast.totals, torch.bincount(predicted, minlength=classes))
 
 
-def test_not_a_number_is_counted_somewhere_harmless():
+def test_not_a_number_is_counted_somewhere_harmless() -> None:
     state, scattered = ThresholdState(2), ThresholdState(2)
     values, predicted = torch.tensor([math.nan, -math.inf, math.inf]), torch.tensor([0, 0, 0])
     state.count(values, predicted)
@@ -171,7 +176,7 @@ def test_not_a_number_is_counted_somewhere_harmless():
     assert torch.equal(state.sums, scattered.sums) and state.totals.tolist() == [3, 0]
 
 
-def test_bins_widen_in_proportion_to_four_more_than_the_distance_from_chance():
+def test_bins_widen_in_proportion_to_four_more_than_the_distance_from_chance() -> None:
     values = torch.logspace(2, 9, 400_001, base=2)[:-1] - 4
     state = ThresholdState(2, bins_per_octave=8192)
     state.count(values, torch.zeros(400_000, dtype=torch.int64))
@@ -181,7 +186,7 @@ def test_bins_widen_in_proportion_to_four_more_than_the_distance_from_chance():
 
 @given(st.floats(-2, 4000, width=32), st.integers(1, 3), st.integers(3, 9))
 @settings(max_examples=300, deadline=None)
-def test_a_value_alone_in_its_bin_comes_back(value, times, classes):
+def test_a_value_alone_in_its_bin_comes_back(value: float, times: int, classes: int) -> None:
     value = max(value, -math.log(classes - 1))
     state = ThresholdState(classes, bins_per_octave=COARSE)
     state.count(torch.full((times,), value), torch.zeros(times, dtype=torch.int64))
@@ -190,17 +195,17 @@ def test_a_value_alone_in_its_bin_comes_back(value, times, classes):
 
 
 @pytest.mark.parametrize("classes", range(1, 20))
-def test_state_stays_under_50_megabytes(classes):
+def test_state_stays_under_50_megabytes(classes: int) -> None:
     assert ThresholdState(classes, device="meta").nbytes < 50e6
 
 
 @pytest.mark.parametrize("portion", [0.0, -0.1, 1.5, math.nan])
-def test_an_impossible_portion_is_refused(portion):
+def test_an_impossible_portion_is_refused(portion: float) -> None:
     with pytest.raises(ConfigError, match="portion"):
         ThresholdState(2).thresholds(portion)
 
 
-def test_one_process_reduces_to_itself():
+def test_one_process_reduces_to_itself() -> None:
     state = counted(torch.randn(1, 3, 4, 4))
     before = state.thresholds(0.5)
     state.reduce_over_processes()

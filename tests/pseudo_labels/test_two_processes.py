@@ -1,9 +1,11 @@
 """Reductions over processes, in two real ones."""
 
-import torch.multiprocessing
+from pathlib import Path
+
+from torch.multiprocessing.spawn import spawn
 
 from tests.pseudo_labels.two_processes import check
 
 
-def test_two_processes_equal_one(tmp_path):
-    torch.multiprocessing.spawn(check, args=(f"file://{tmp_path}/rendezvous",), nprocs=2)
+def test_two_processes_equal_one(tmp_path: Path) -> None:
+    spawn(check, args=(f"file://{tmp_path}/rendezvous",), nprocs=2)  # type: ignore[no-untyped-call]

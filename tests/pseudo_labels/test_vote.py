@@ -1,6 +1,8 @@
 """Super-pixel voting against Algorithm 2 pixel by pixel."""
 
 import itertools
+from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 import pytest
@@ -8,15 +10,20 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
+from torch import Tensor
 
 from endotransfer.batch import IGNORE
 from endotransfer.pseudo_labels import pixel_loops as compiled
 from endotransfer.pseudo_labels.vote import vote_in_place, vote_superpixels, vote_synchronously
 from tests import literal
 
+Labelled = tuple[NDArray[np.uint8], NDArray[np.int32], int]
+Rule = Callable[[Tensor, Tensor, int], Tensor]
+
 
 @st.composite
-def labelled_images(draw):
+def labelled_images(draw: st.DrawFn) -> Labelled:
     """Labels [H, W] uint8, super-pixels [H, W] int32, classes: small, and often near the five votes that are needed."""
     classes = draw(st.integers(1, 5))
     shape = (draw(st.integers(1, 7)), draw(st.integers(1, 7)))
@@ -27,13 +34,13 @@ def labelled_images(draw):
     return labels, superpixels, classes
 
 
-def as_batch(array):
+def as_batch(array: NDArray[np.generic]) -> Tensor:
     return torch.from_numpy(array).unsqueeze(0)
 
 
 @given(labelled_images())
 @settings(max_examples=500, deadline=None)
-def test_in_place_is_algorithm_2(image):
+def test_in_place_is_algorithm_2(image: Labelled) -> None:
     labels, superpixels, classes = image
     expected = literal.algorithm_2(labels.tolist(), superpixels.tolist(), classes)
     plain = labels.copy()
@@ -45,7 +52,7 @@ def test_in_place_is_algorithm_2(image):
 
 @given(labelled_images(), st.integers(1, 3))
 @settings(max_examples=500, deadline=None)
-def test_synchronous_is_algorithm_2_from_the_previous_state(image, iterations):
+def test_synchronous_is_algorithm_2_from_the_previous_state(image: Labelled, iterations: int) -> None:
     labels, superpixels, classes = image
     expected = labels.tolist()
     for _ in range(iterations):
@@ -56,7 +63,7 @@ def test_synchronous_is_algorithm_2_from_the_previous_state(image, iterations):
 
 @given(labelled_images(), st.sampled_from([0.0, 0.2, 0.5, 0.9]))
 @settings(max_examples=300, deadline=None)
-def test_whole_superpixels_take_their_commonest_label(image, min_share):
+def test_whole_superpixels_take_their_commonest_label(image: Labelled, min_share: float) -> None:
     labels, superpixels, classes = image
     expected = literal.fill_superpixels(labels.tolist(), superpixels.tolist(), classes, min_share)
     assert vote_superpixels(as_batch(labels), as_batch(superpixels), classes, min_share)[0].tolist() == expected
@@ -70,11 +77,11 @@ RULES = [
 
 
 @pytest.fixture(params=RULES, ids=["in_place", "synchronous", "superpixel"])
-def rule(request):
-    return request.param
+def rule(request: pytest.FixtureRequest) -> Rule:
+    return cast(Rule, request.param)
 
 
-def test_images_of_a_batch_do_not_mix(rule):
+def test_images_of_a_batch_do_not_mix(rule: Rule) -> None:
     generator = torch.Generator().manual_seed(0)
     labels = torch.randint(0, 4, (4, 12, 12), generator=generator, dtype=torch.uint8)
     labels[labels == 2] = IGNORE
@@ -87,7 +94,7 @@ def test_images_of_a_batch_do_not_mix(rule):
     assert not torch.equal(together, labels)
 
 
-def test_nothing_grows_out_of_nothing_and_nothing_labelled_changes(rule):
+def test_nothing_grows_out_of_nothing_and_nothing_labelled_changes(rule: Rule) -> None:
     segments = torch.zeros(1, 6, 6, dtype=torch.int64)
     empty = torch.full((1, 6, 6), IGNORE, dtype=torch.uint8)
     full = torch.randint(0, 3, (1, 6, 6), dtype=torch.uint8)
@@ -95,17 +102,17 @@ def test_nothing_grows_out_of_nothing_and_nothing_labelled_changes(rule):
     assert torch.equal(rule(full.clone(), segments, 3), full)
 
 
-def test_a_value_beyond_the_classes_is_no_label(rule):
+def test_a_value_beyond_the_classes_is_no_label(rule: Rule) -> None:
     labels = torch.full((1, 3, 3), 1, dtype=torch.uint8)
     labels[0, 1, 1] = 7
     assert (rule(labels, torch.zeros(1, 3, 3, dtype=torch.int64), 2) == 1).all()
 
 
-def test_a_batch_without_images_is_left_alone(rule):
+def test_a_batch_without_images_is_left_alone(rule: Rule) -> None:
     assert rule(torch.zeros(0, 3, 3, dtype=torch.uint8), torch.zeros(0, 3, 3, dtype=torch.int64), 2).shape == (0, 3, 3)
 
 
-def test_every_combination_of_eight_neighbours():
+def test_every_combination_of_eight_neighbours() -> None:
     votes = np.array(list(itertools.product([0, 2, IGNORE], repeat=8)), np.uint8)
     images = np.insert(votes, 4, IGNORE, axis=1).reshape(-1, 3, 3)
     segments = np.zeros_like(images, np.int32)
@@ -116,7 +123,7 @@ def test_every_combination_of_eight_neighbours():
     assert vote_in_place(images[whole], segments[whole], 3)[:, 1, 1].tolist() == np.array(expected)[whole].tolist()
 
 
-def test_five_votes_fill_and_four_do_not():
+def test_five_votes_fill_and_four_do_not() -> None:
     labels = np.full((3, 3), IGNORE, np.uint8)
     labels.flat[[0, 1, 2, 3]] = 1
     segments = np.zeros((3, 3), np.int32)
@@ -127,7 +134,7 @@ def test_five_votes_fill_and_four_do_not():
     assert vote_in_place(labels.copy(), segments, 2)[1, 1] == IGNORE
 
 
-def test_in_place_labels_flow_down_where_synchronous_ones_wait():
+def test_in_place_labels_flow_down_where_synchronous_ones_wait() -> None:
     labels = np.zeros((5, 5), np.uint8)
     labels[1:4, 2] = IGNORE
     segments = np.zeros((5, 5), np.int32)
@@ -137,7 +144,7 @@ def test_in_place_labels_flow_down_where_synchronous_ones_wait():
     assert vote_in_place(labels, segments, 1)[2, 2] == 0
 
 
-def test_other_integer_types_come_back_as_they_were():
+def test_other_integer_types_come_back_as_they_were() -> None:
     labels = torch.tensor([[[1, 1, 1], [1, IGNORE, 1], [1, 1, 1]]])
     segments = torch.zeros(1, 3, 3, dtype=torch.int64)
     for result in (vote_synchronously(labels, segments, 2), vote_superpixels(labels, segments, 2)):

@@ -1,5 +1,7 @@
 """What each of two processes checks: together they equal one process that holds all the data."""
 
+from collections.abc import Iterator
+
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -12,6 +14,7 @@ from endotransfer.pseudo_labels.local_labeller import LocalLabeller
 from endotransfer.pseudo_labels.local_layer import source_loss, target_loss
 from endotransfer.pseudo_labels.logit_cache import LogitCache
 from endotransfer.pseudo_labels.thresholds import ThresholdState
+from tests.gradients import gradient
 
 SPLIT = 1  # images of the first process, of three: shares are uneven on purpose
 TAGS = torch.tensor([NORMAL, LESION, NORMAL])
@@ -52,24 +55,21 @@ def centroid_gradient(features: Tensor, labels: Tensor) -> Tensor:
     centroids = Centroids(2, 4, average="class_pixels", history="moving_average").double()
     centroids(*class_sums(features.detach() + 1, labels, 2), labels.numel())
     current = centroids(*class_sums(features, labels, 2), labels.numel())
-    alignment(current, torch.zeros_like(current), 0.5, centroids.seen).backward()
-    return features.grad
+    return gradient(alignment(current, torch.zeros_like(current), 0.5, centroids.seen), features)
 
 
 def segmentation_gradient(logits: Tensor, labels: Tensor) -> Tensor:
     logits = logits.clone().requires_grad_()
-    segmentation(logits, labels).backward()
-    return logits.grad
+    return gradient(segmentation(logits, labels), logits)
 
 
 def layer_gradient(scores: Tensor, masks: Tensor, tags: Tensor) -> Tensor:
     scores = scores.clone().requires_grad_()
-    (source_loss(scores, masks) + target_loss(scores, tags)).backward()
-    return scores.grad
+    return gradient(source_loss(scores, masks) + target_loss(scores, tags), scores)
 
 
 def heard(logits: Tensor, mine: slice) -> list[Tensor]:
-    """What labeller makes of both scorers on some of the images: its histograms, limit, gap and trust."""
+    """What the labeller makes of both scorers on some of the images: its histograms, limit, gap and segmenter_alone."""
     labeller = LocalLabeller(lambda images: images, 0.0, None)
     labeller.observe(logits[mine], logits[mine, 0], TAGS[mine])
     labeller.settle()
@@ -93,15 +93,19 @@ class Images:
     """A target set whose images are their own logits."""
 
     def __init__(self, logits: Tensor) -> None:
-        self.logits, self.cache, self.size = logits, LogitCache(), tuple(logits.shape[-2:])
+        self.logits, self.cache, self.size = logits, LogitCache(), (logits.shape[-2], logits.shape[-1])
+        self.total = len(logits)
 
     def logit_cache(self, channels: int) -> LogitCache:
         return self.cache
 
-    def without_images(self):
+    def __iter__(self) -> Iterator[PassBatch]:
         return self.after(0)
 
-    def after(self, batches: int):
+    def without_images(self) -> Iterator[PassBatch]:
+        return self.after(0)
+
+    def after(self, batches: int) -> Iterator[PassBatch]:
         for i in range(batches, len(self.logits)):
             yield PassBatch(self.logits[i : i + 1], None, [str(i)])
 

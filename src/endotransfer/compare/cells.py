@@ -81,6 +81,6 @@ def digest_of(experiment: Experiment, drawing: Mapping[str, object] | None = Non
             folder["path"] = Path(folder["path"]).name
     if tree.get("model", {}).get("weights"):
         tree["model"]["weights"] = Path(tree["model"]["weights"]).name
-    kept = {place: value for place, value in leaves(tree) if place not in MAY_CHANGE}
-    text = json.dumps([kept, drawing], sort_keys=True)
+    fixed = {place: value for place, value in leaves(tree) if place not in MAY_CHANGE}
+    text = json.dumps([fixed, drawing], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

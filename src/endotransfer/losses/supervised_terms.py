@@ -34,8 +34,8 @@ def pixel_tag_term(weight: float, target: TargetBatch, logits: Tensor) -> dict[s
     return {"tags": weight * tag_loss(logits, target.tags, target.stored)}
 
 
-def missed_term(weight: float, target: TargetBatch, logits: Tensor, trust: Tensor) -> dict[str, Tensor]:
-    """Lesions that tags tell of and nothing shows, as far as the segmenter is believed (`trust`, from 0 to 1)."""
+def missed_term(weight: float, target: TargetBatch, logits: Tensor, segmenter_alone: Tensor) -> dict[str, Tensor]:
+    """Lesions that tags tell of and the prediction misses, where the segmenter labels alone (1; otherwise 0)."""
     if not weight or target.tags is None:
         return {}
-    return {"missed": weight * trust * missed_lesion_loss(logits, target.tags)}
+    return {"missed": weight * segmenter_alone * missed_lesion_loss(logits, target.tags)}

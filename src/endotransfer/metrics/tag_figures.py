@@ -19,7 +19,7 @@ def tag_evidence(
     peak_probability: ArrayLike | None = None,
     teacher_student: ArrayLike | None = None,
 ) -> dict[str, dict[str, Scalar]]:
-    """Evidence from tags, in per cent, under the one key `tag_evidence`; None where it cannot be had.
+    """Agreement with the tags, in per cent, under the one key `tag_evidence`; None where it cannot be had.
 
     Of each image: `lesion_pixels` [N] predicted as lesion of `pixels` [N]; its tag [N]; the highest lesion
     probability [N]; `teacher_student` [N, K, K], the confusion of the teacher's mask with the student's.

@@ -107,7 +107,7 @@ def target_examples(view: View, target: TargetSet) -> Examples:
     examples, seen = Examples(), 0
     for batch in target.after(0):
         first = view(batch.images[:1])
-        # Image i of process r is image r + i * world of the set.
+        # Image i of process r is image r + i * world_size of the set.
         places = rank() + world_size() * torch.arange(seen, seen + len(batch.keys))
         chosen = places % _stride(target.total, first) == 0
         tags = torch.full((len(batch.keys),), UNKNOWN_TAG) if batch.tags is None else batch.tags

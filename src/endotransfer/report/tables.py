@@ -66,11 +66,11 @@ def as_markdown(results: Sequence[Results]) -> str:
 
 def _print_tag_evidence(results: Results, console: Console) -> None:
     """Where there is no mask to measure against, what the tags can tell."""
-    evidence = results.tag_evidence
-    if results.figure("miou") is not None or not evidence:
+    agreement = results.tag_evidence
+    if results.figure("miou") is not None or not agreement:
         return
-    console.print(f"What tags alone can tell ({evidence['note']}):", markup=False)
-    for name, value in evidence.items():
+    console.print(f"What tags alone can tell ({agreement['note']}):", markup=False)
+    for name, value in agreement.items():
         if isinstance(value, float):
             console.print(f"  {name.replace('_', ' ')}: {value:.1f} %", markup=False)
 

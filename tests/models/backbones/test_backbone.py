@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 import torch
@@ -92,7 +93,7 @@ def test_an_unfit_name_is_refused() -> None:
 
 def output(backbone: Backbone, images: Tensor) -> Tensor:
     with torch.no_grad():
-        return backbone.eval()(images)[-1]
+        return cast(Tensor, backbone.eval()(images)[-1])
 
 
 def test_the_stride_is_part_of_the_state_even_where_the_settings_forgot_it(images: Tensor) -> None:

@@ -1,7 +1,10 @@
 """Names of backbones: who is in, who is refused, and whether the list tells the truth."""
 
+from typing import Any
+
 import pytest
 import timm
+from torch import nn
 
 from endotransfer.errors import ConfigError
 from endotransfer.models.backbones.dilatable import (
@@ -73,7 +76,7 @@ def test_a_backbone_from_outside_is_listed_and_built() -> None:
 
     from endotransfer.models.backbones.backbone import build_backbone
 
-    def outside_resnet(pretrained: bool = False, **settings: object) -> object:
+    def outside_resnet(pretrained: bool = False, **settings: Any) -> nn.Module:
         return timm.create_model("test_resnet", pretrained=pretrained, **settings)
 
     register_model(outside_resnet)

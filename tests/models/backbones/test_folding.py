@@ -1,6 +1,7 @@
 """A folded network is the network it was: same names, same output, same gradients."""
 
 import copy
+from pathlib import Path
 
 import pytest
 import timm
@@ -19,6 +20,7 @@ def frozen(name: str) -> nn.Module:
     apply_norm(net, "frozen")
     for module in net.modules():
         if isinstance(module, FrozenBatchNorm):
+            assert module.running_mean is not None and module.running_var is not None
             for values in (module.weight, module.running_var):
                 values.data.uniform_(0.5, 1.5)
             for values in (module.bias, module.running_mean):
@@ -51,6 +53,7 @@ def test_output_gradients_and_names_are_those_of_two_operations(name: str) -> No
 
 def test_a_convolution_may_have_a_bias_of_its_own() -> None:
     conv, norm = nn.Conv2d(2, 3, 3), FrozenBatchNorm(3)
+    assert norm.running_mean is not None and norm.running_var is not None
     norm.running_mean.normal_()
     norm.running_var.uniform_(0.5, 1.5)
     plain = nn.Sequential(conv, norm)
@@ -67,7 +70,7 @@ def test_a_deep_copy_folds_its_own_statistics() -> None:
     images = torch.randn(1, 3, 32, 32, dtype=torch.float64)
     before = [values.detach().clone() for values in net(images)]
     for module in teacher.modules():
-        if isinstance(module, FrozenBatchNorm):
+        if isinstance(module, FrozenBatchNorm) and module.running_mean is not None:
             module.running_mean += 1
     assert all(torch.equal(one, other) for one, other in zip(net(images), before, strict=True))
     assert not torch.allclose(teacher(images)[-1], before[-1])
@@ -81,7 +84,7 @@ def test_networks_it_does_not_know_stay_as_they_are() -> None:
     assert not fold_frozen(nn.Sequential(nn.Conv2d(1, 1, 1)))
 
 
-def test_backbones_say_whether_they_are_folded(tmp_path) -> None:
+def test_backbones_say_whether_they_are_folded(tmp_path: Path) -> None:
     def built(norm: str) -> bool:
         return build_backbone("test_resnet", pretrained=False, norm=norm).folded
 

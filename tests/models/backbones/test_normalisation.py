@@ -70,6 +70,7 @@ def test_group_does_not_see_the_other_images(net: nn.Module, images: Tensor) -> 
 
 def test_group_keeps_scale_and_shift(net: nn.Sequential) -> None:
     old = net[1]
+    assert isinstance(old, nn.BatchNorm2d)
     apply_norm(net, "group")
     assert isinstance(net[1], nn.GroupNorm)
     assert torch.equal(net[1].weight, old.weight) and torch.equal(net[1].bias, old.bias)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 import timm
@@ -37,7 +38,7 @@ def saved(tmp_path: Path) -> Callable[[State], Path]:
 
 
 def build(path: Path, name: str = "test_resnet", norm: str = "frozen") -> nn.Module:
-    return build_backbone(name, pretrained=True, weights=path, norm=norm).net
+    return cast(nn.Module, build_backbone(name, pretrained=True, weights=path, norm=norm).net)
 
 
 def test_every_tensor_arrives_and_statistics_survive_freezing(state: State, saved: Callable[[State], Path]) -> None:
@@ -63,8 +64,10 @@ def test_a_published_file_loads_where_the_extractor_renames_its_parts(
 ) -> None:
     """Twin: timm's own loader, which fills the whole network before it takes the extractor out of it."""
     path = saved(timm.create_model(name).state_dict())
-    options = {"features_only": True, "output_stride": 8, "pretrained": True}
-    twin = timm.create_model(name, **options, pretrained_cfg_overlay={"file": str(path)}).state_dict()
+    overlay = {"file": str(path)}
+    twin = timm.create_model(
+        name, features_only=True, output_stride=8, pretrained=True, pretrained_cfg_overlay=overlay
+    ).state_dict()
     loaded = build(path, name, norm="batch").state_dict()
     assert loaded.keys() == twin.keys()
     assert all(torch.equal(value, twin[tensor]) for tensor, value in loaded.items())
@@ -151,7 +154,7 @@ def test_a_file_that_may_not_be_read_is_told(
         build(path)
 
 
-def compare_mobilenets(theirs: nn.Module, path: Path) -> float:
+def compare_mobilenets(theirs: torchvision.models.MobileNetV2, path: Path) -> float:
     """Largest difference between torchvision's features and ours, both at stride 32, from one file."""
     ours = timm.create_model("mobilenetv2_100", features_only=True).eval()
     load_weights(ours, path, frozenset(timm.create_model("mobilenetv2_100").state_dict()))
@@ -164,20 +167,20 @@ def compare_mobilenets(theirs: nn.Module, path: Path) -> float:
 
 
 @pytest.fixture
-def torchvision_mobilenet(shake: Callable[[nn.Module], None]) -> nn.Module:
-    net = torchvision.models.mobilenet_v2(weights=None)
+def torchvision_mobilenet(shake: Callable[[nn.Module], None]) -> torchvision.models.MobileNetV2:
+    net: torchvision.models.MobileNetV2 = torchvision.models.mobilenet_v2(weights=None)
     shake(net)
     return net
 
 
 def test_torchvision_names_of_mobilenet_mean_the_same_network(
-    torchvision_mobilenet: nn.Module, saved: Callable[[State], Path]
+    torchvision_mobilenet: torchvision.models.MobileNetV2, saved: Callable[[State], Path]
 ) -> None:
     path = saved(torchvision_mobilenet.state_dict())
     assert compare_mobilenets(torchvision_mobilenet, path) < 1e-5
 
 
-def test_torchvision_names_map_onto_all_of_timms(torchvision_mobilenet: nn.Module) -> None:
+def test_torchvision_names_map_onto_all_of_timms(torchvision_mobilenet: torchvision.models.MobileNetV2) -> None:
     names = {timm_name(name) for name in torchvision_mobilenet.state_dict()}
     assert names == set(timm.create_model("mobilenetv2_100").state_dict())
 
@@ -188,7 +191,7 @@ def test_other_names_stay(name: str) -> None:
 
 
 def test_real_mobilenet_equals_torchvisions(
-    real_weights: Callable[[str], Path], torchvision_mobilenet: nn.Module
+    real_weights: Callable[[str], Path], torchvision_mobilenet: torchvision.models.MobileNetV2
 ) -> None:
     path = real_weights("mobilenet_v2-imagenet-backbone-fp16.safetensors")
     missing = torchvision_mobilenet.load_state_dict(load_file(path), strict=False)
@@ -206,7 +209,7 @@ def test_real_resnet50_of_caffe_loads_with_its_stride(real_weights: Callable[[st
     ]
     block, stem = backbone.net.layer2[0], backbone.net.bn1
     assert (block.conv1.stride, block.conv2.stride) == ((2, 2), (1, 1))
-    assert isinstance(stem, FrozenBatchNorm)
+    assert isinstance(stem, FrozenBatchNorm) and stem.running_var is not None
     assert stem.running_var.max() > 65504  # beyond half precision, and still finite
     with torch.no_grad():
         features = backbone.eval()(torch.randn(1, 3, 64, 64))[-1]

@@ -1,5 +1,7 @@
 """Critics of whole maps and images, layer by layer."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -8,7 +10,7 @@ from endotransfer.models.critics.strided_critics import Discriminator, PatchCrit
 
 
 def test_layers_are_the_papers() -> None:
-    layers = list(Discriminator(2).layers)
+    layers: list[Any] = list(Discriminator(2).layers)
     convolutions = layers[::2]
     assert [conv.out_channels for conv in convolutions] == [16, 32, 64, 64, 1]
     assert [conv.in_channels for conv in convolutions] == [2, 16, 32, 64, 64]
@@ -33,7 +35,7 @@ def test_a_logit_sees_63_pixels_a_side() -> None:
 
 
 def test_ltas_critic_has_the_layers_of_the_recipe() -> None:
-    layers = list(SoftmaxCritic(5).layers)
+    layers: list[Any] = list(SoftmaxCritic(5).layers)
     convolutions = layers[::2]
     assert [conv.out_channels for conv in convolutions] == [64, 128, 256, 512, 1]
     assert [conv.in_channels for conv in convolutions] == [5, 64, 128, 256, 512]
@@ -59,5 +61,5 @@ def test_cyclegans_critic_sees_mean_colour() -> None:
     reddish, greenish = (
         torch.tensor(c).view(1, 3, 1, 1).expand(1, 3, 64, 64) for c in ([0.8, 0.3, 0.3], [0.3, 0.8, 0.3])
     )
-    middle = (..., slice(2, -2), slice(2, -2))  # where no border is in sight
+    middle = (..., slice(2, -2), slice(2, -2))  # where no border reaches
     assert (critic(reddish) - critic(greenish))[middle].abs().max() > 1e-3

@@ -1,5 +1,7 @@
 """LSD's decoder and critic: sizes, ranges, channels, images that stay apart."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -17,10 +19,11 @@ def test_images_have_the_size_asked_for_and_proper_values(cells: tuple[int, int]
 def test_the_decoders_channels_are_the_recipes() -> None:
     with torch.device("meta"):
         decoder = ImageDecoder(256)
-    entries = [stage[0][0] for stage in decoder.layers[:4]]
+    stages: list[Any] = list(decoder.layers[:4])
+    entries = [stage[0][0] for stage in stages]
     channels = [entry.out_channels for entry in entries] + [decoder.layers[4].out_channels]
     assert [entries[0].in_channels, *channels] == [256, 512, 256, 128, 64, 3]
-    assert all(isinstance(stage[0][1], nn.InstanceNorm2d) and len(stage) == 4 for stage in decoder.layers[:4])
+    assert all(isinstance(stage[0][1], nn.InstanceNorm2d) and len(stage) == 4 for stage in stages)
 
 
 def test_images_of_a_batch_do_not_touch_each_other() -> None:
@@ -34,7 +37,7 @@ def test_images_of_a_batch_do_not_touch_each_other() -> None:
 
 
 @pytest.mark.parametrize(("size", "cells"), [((32, 32), (4, 4)), ((33, 47), (5, 6))])
-def test_the_critic_judges_cells_of_an_eighth_with_two_heads(size: tuple[int, int], cells: tuple[int, int]) -> None:
+def test_the_critic_scores_cells_of_an_eighth_with_two_heads(size: tuple[int, int], cells: tuple[int, int]) -> None:
     provenance, classes = ReconstructionCritic(4, 5, width=8)(torch.rand(2, 3, *size))
     assert provenance.shape == (2, 4, *cells)
     assert classes.shape == (2, 5, *cells)

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 import torch
@@ -36,6 +37,7 @@ def test_the_shallowest_level_predicts_and_is_refined_by_the_tag(tiny: Tiny, ima
     out = segmenter(images)
     raw = segmenter.smooth.heads[-1](out.features)
     torch.testing.assert_close(out.logits, raw, rtol=0, atol=1e-6)  # the refinement starts as the identity
+    assert segmenter.refinement is not None
     torch.nn.init.ones_(segmenter.refinement.convolution.weight)
     torch.testing.assert_close(segmenter(images).logits, segmenter.refinement(raw, out.tag_logits))
 
@@ -45,7 +47,7 @@ def test_the_whole_image_guides_every_level(tiny: Tiny, images: Tensor) -> None:
     with torch.no_grad():
         stages = segmenter.stages(images)[-4:]
         before, _ = segmenter.smooth(stages)
-        segmenter.smooth.whole_image[2].bias += 1
+        cast(Tensor, segmenter.smooth.whole_image[2].bias).add_(1)
         after, _ = segmenter.smooth(stages)
     assert not any(torch.allclose(one, other) for one, other in zip(before, after, strict=True))
 
@@ -74,8 +76,8 @@ def test_attention_weighs_channels_of_the_shallower_map_and_adds_the_deeper() ->
 def test_a_refinement_block_is_a_residual_around_its_reduction() -> None:
     block = RefinementBlock(4, 6, "group")
     features = torch.randn(1, 4, 5, 5)
-    torch.nn.init.zeros_(block.residual[-1].weight)
-    torch.nn.init.zeros_(block.residual[-1].bias)
+    for parameter in block.residual[-1].parameters():
+        torch.nn.init.zeros_(parameter)
     torch.testing.assert_close(block(features), block.reduce(features).relu())
     assert (Head(4, 2, "group")[0](features) < 0).any()  # no ReLU before a head's last convolution
 

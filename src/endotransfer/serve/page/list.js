@@ -79,7 +79,7 @@ export async function show(row) {
   } catch (error) {
     if (wish !== asked) return;
     state.image = null; // or a decision would be about the image before
-    element("verdict").textContent = "";
+    element("decision").textContent = "";
     emit("look");
     throw error;
   } finally {

@@ -76,7 +76,7 @@ function noteReview(image, review) {
   for (const row of state.rows) if (row.id === image.row.id) row.review = review;
   image.row.review = review;
   emit("rows");
-  if (state.image === image) showVerdict();
+  if (state.image === image) showDecision();
 }
 
 function takeBack() {
@@ -92,20 +92,20 @@ function takeBack() {
   });
 }
 
-function showVerdict() {
+function showDecision() {
   const { review } = state.image;
-  const verdict = element("verdict");
-  verdict.replaceChildren();
-  verdict.dataset.decision = review?.decision ?? "";
+  const note = element("decision");
+  note.replaceChildren();
+  note.dataset.decision = review?.decision ?? "";
   if (!review) {
     const can = state.about.folder && !state.image.uploaded;
-    verdict.textContent = can ? "Not reviewed yet." : "Decisions need a folder (--images); masks can still be corrected and downloaded.";
+    note.textContent = can ? "Not reviewed yet." : "Decisions need a folder (--images); masks can still be corrected and downloaded.";
     return;
   }
   const when = new Date(review.when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   const button = Object.assign(document.createElement("button"), { type: "button", className: "link", textContent: "Take back" });
   button.addEventListener("click", takeBack);
-  verdict.append(`${PAST[review.decision]} by ${review.who}, ${when}. `, button);
+  note.append(`${PAST[review.decision]} by ${review.who}, ${when}. `, button);
 }
 
 function showDrawing() {
@@ -141,6 +141,6 @@ element("who").addEventListener("change", (event) => remember("who", event.targe
 on("image", () => {
   if (state.tool !== "move") setTool("move");
   setBrush(Math.max(2, Math.min(state.image.width, state.image.height) / 25));
-  showVerdict();
+  showDecision();
 });
 on("image drawing", showDrawing);
