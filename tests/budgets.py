@@ -4,7 +4,7 @@ A folder over its budget does not fail the run, for a machine may be busy; it is
 tests quicker or the budget larger, and says why.
 """
 
-from collections import Counter
+from collections import defaultdict
 
 import pytest
 
@@ -32,7 +32,7 @@ BUDGETS = {
     "tests/serve": 150,
     "tests/testing": 90,
 }
-_taken: Counter[str] = Counter()
+_taken: defaultdict[str, float] = defaultdict(float)
 
 
 def folder_of(test: str) -> str:
