@@ -46,9 +46,11 @@ def scores(method: Lta, batch: FullBatch, level: str = "main") -> tuple[Tensor, 
 
 
 adversarial = pytest.mark.parametrize("name", ["lta", "advent"])
+# Both sides of the game by themselves, with the code that the two methods share.
+apart = pytest.mark.parametrize("name", ["lta", pytest.param("advent", marks=pytest.mark.extended)])
 
 
-@adversarial
+@apart
 def test_critics_alone_learn_to_tell_fixed_predictions_apart(build: Build, batch: FullBatch, name: str) -> None:
     method = build(name, critic_lr=1e-3)
     before = {name: value.clone() for name, value in method.segmenter.state_dict().items()}
@@ -59,7 +61,7 @@ def test_critics_alone_learn_to_tell_fixed_predictions_apart(build: Build, batch
     assert all(torch.equal(before[name], value) for name, value in method.segmenter.state_dict().items())
 
 
-@adversarial
+@apart
 def test_target_predictions_learn_to_fool_a_critic_that_stands_still(build: Build, batch: FullBatch, name: str) -> None:
     before, after = {}, {}
     for weight in (1.0, NOTHING):
