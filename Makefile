@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
+CODE := src tests perf examples
 
-.PHONY: install browser demo test test-all test-fast lint bench clean
+.PHONY: install browser demo test test-all test-fast lint check-types check-style check-imports check-duplicates bench clean
 
 install: $(READY)
 
@@ -25,22 +26,36 @@ browser:
 demo: install
 	$(BIN)/endotransfer demo --out demo-out
 
+# Two at a time: type checking takes about as long as everything else.
 lint: install
-	$(BIN)/ruff check src tests perf
-	$(BIN)/ruff format --check src tests perf
+	@$(MAKE) --no-print-directory --output-sync --jobs 2 check-types check-style check-imports check-duplicates
+
+check-types:
 	$(BIN)/mypy
+
+check-style:
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+
+check-imports:
 	$(BIN)/lint-imports
 
+check-duplicates:
+	$(BIN)/pylint src/endotransfer
+
 # One thread a process: the tests run side by side, and thread counts change the last bits of a sum.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+COVERAGE := --cov --cov-report=term:skip-covered --cov-fail-under=90
+
 test: lint browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered \
-		--cov-fail-under=90 -q
+	$(PYTEST) $(COVERAGE)
+
+# Secondary presets and long variants too, and every property on as many examples as its test names.
+test-all: lint browser
+	ENDOTRANSFER_TEST_ALL=1 $(PYTEST) $(COVERAGE) -m ""
 
 test-fast: install
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not slow"
-
-# Long variants and secondary presets too.
-test-all: test
+	$(PYTEST) -m "not slow and not extended"
 
 bench: install
 	$(BIN)/python -m perf

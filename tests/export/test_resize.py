@@ -7,12 +7,13 @@ import onnx
 import onnxruntime
 import PIL
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 from endotransfer.data.pipeline.decoded_images import resize_image
 from endotransfer.export.resize import resize_nodes
+from tests.properties import examples
 
 SIZE = (24, 32)
 Resize = Callable[[np.ndarray], np.ndarray]
@@ -31,7 +32,7 @@ def resize() -> Resize:
     return lambda batch: session.run(None, {"images": batch})[0]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(height=st.integers(1, 150), width=st.integers(1, 150), seed=st.integers(0, 99))
 def test_it_gives_the_grey_values_that_training_sees(resize: Resize, height: int, width: int, seed: int) -> None:
     batch = np.random.default_rng(seed).integers(0, 256, (2, height, width, 3), dtype=np.uint8)

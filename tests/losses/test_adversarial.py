@@ -4,26 +4,27 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
 from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from tests import literal
 from tests.gradients import gradient
+from tests.properties import examples
 
 SCORES = st.lists(st.floats(-8, 8), min_size=1, max_size=6)
 
 
 @given(SCORES, SCORES)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_critic_minimises_the_negative_of_equation_6(source: list[float], target: list[float]) -> None:
     loss = critic_loss(torch.tensor(source).double(), torch.tensor(target).double())
     assert loss.item() == pytest.approx(-literal.equation_6(source, target), rel=1e-6)
 
 
 @given(SCORES)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_fooling_scores_target_as_source(target: list[float]) -> None:
     expected = -sum(math.log(1 - 1 / (1 + math.exp(-score))) for score in target) / len(target)
     assert fooling_loss(torch.tensor(target).double()).item() == pytest.approx(expected, rel=1e-6)

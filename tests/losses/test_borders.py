@@ -2,12 +2,13 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
 from endotransfer.batch import IGNORE
 from endotransfer.losses.borders import border_targets
+from tests.properties import examples
 
 Map = list[list[int]]
 
@@ -43,7 +44,7 @@ def label_maps(draw: st.DrawFn) -> Tensor:
 
 
 @given(label_maps(), st.sampled_from([1, 3, 7]))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_targets_are_the_literal_ones(labels: Tensor, width: int) -> None:
     found = border_targets(labels[None], width)
     assert found.dtype == torch.int64

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import interpolate
@@ -22,6 +22,7 @@ from endotransfer.losses.centroids import (
 )
 from tests import literal
 from tests.gradients import gradient
+from tests.properties import examples
 
 Batches = list[tuple[Tensor, Tensor]]
 Case = tuple[Batches, int]
@@ -56,7 +57,7 @@ def run(centroids: Centroids, batches: Batches, classes: int) -> Tensor:
 
 
 @given(steps(), st.floats(0, 0.99), st.sampled_from(["all_pixels", "class_pixels"]))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_sum_is_algorithm_3(case: Case, gamma: float, average: Average) -> None:
     batches, classes = case
     channels = batches[0][0].shape[1]
@@ -67,7 +68,7 @@ def test_sum_is_algorithm_3(case: Case, gamma: float, average: Average) -> None:
 
 
 @given(steps(), st.floats(0, 0.99), st.sampled_from(["all_pixels", "class_pixels"]))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_moving_average_starts_at_the_first_and_skips_absent_classes(
     case: Case, gamma: float, average: Average
 ) -> None:
@@ -85,7 +86,7 @@ def test_moving_average_starts_at_the_first_and_skips_absent_classes(
 
 
 @given(steps(), st.floats(0, 2))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_alignment_is_equation_7(case: Case, alpha: float) -> None:
     batches, classes = case
     source, target = (class_sums(*batches[i], classes)[0] for i in (0, -1))

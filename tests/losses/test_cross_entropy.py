@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -12,6 +12,7 @@ from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG
 from endotransfer.losses.cross_entropy import classification, segmentation, segmentation_by_tag
 from tests import literal
 from tests.gradients import gradient
+from tests.properties import examples
 
 Reduction = Literal["mean", "sum"]
 Batch = tuple[Tensor, Tensor]
@@ -30,7 +31,7 @@ def batches(draw: st.DrawFn) -> Batch:
 
 
 @given(batches())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_sum_is_equation_3_and_mean_is_over_labelled_pixels(batch: Batch) -> None:
     logits, labels = batch
     images = [
@@ -43,7 +44,7 @@ def test_sum_is_equation_3_and_mean_is_over_labelled_pixels(batch: Batch) -> Non
 
 
 @given(st.lists(st.tuples(st.floats(-20, 20), st.floats(-20, 20), st.sampled_from([0, 1, UNKNOWN_TAG])), max_size=6))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_classification_is_equation_2_over_known_tags(rows: list[tuple[float, float, int]]) -> None:
     logits = torch.tensor([row[:2] for row in rows], dtype=torch.float64).view(-1, 2)
     tags = torch.tensor([row[2] for row in rows], dtype=torch.int64)

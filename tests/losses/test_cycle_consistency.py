@@ -2,10 +2,11 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from endotransfer.losses.cycle_consistency import cycle_loss, image_critic_loss, realism_loss
+from tests.properties import examples
 
 numbers = st.lists(st.floats(-10, 10), min_size=1, max_size=12)
 
@@ -15,7 +16,7 @@ def as_map(values: list[float]) -> torch.Tensor:
 
 
 @given(numbers, numbers)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_least_squares_are_the_literal_ones(real: list[float], translated: list[float]) -> None:
     right = sum((score - 1) ** 2 for score in real) / len(real)
     fooled = sum(score**2 for score in translated) / len(translated)

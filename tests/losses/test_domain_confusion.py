@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -18,12 +18,13 @@ from endotransfer.losses.domain_confusion import (
     scores_of,
 )
 from tests.gradients import gradient
+from tests.properties import examples
 
 Pair = tuple[Tensor, Tensor]
 
 SEEDS = st.integers(0, 10**6)
 SIZES = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
-many = settings(max_examples=100, deadline=None)
+many = examples(100)
 
 
 def random_scores(seed: int, size: tuple[int, int, int]) -> tuple[Tensor, Tensor]:

@@ -5,12 +5,13 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
 from endotransfer.losses.entropy import mean_entropy, self_information
 from tests.gradients import gradient
+from tests.properties import examples
 
 
 def literal_information(pixel: list[float]) -> list[float]:
@@ -29,7 +30,7 @@ def maps(draw: st.DrawFn) -> Tensor:
 
 
 @given(maps())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_self_information_is_the_literal_one(logits: Tensor) -> None:
     expected = [literal_information(pixel) for pixel in logits.movedim(1, -1).flatten(0, 2).tolist()]
     found = self_information(logits)
@@ -39,7 +40,7 @@ def test_self_information_is_the_literal_one(logits: Tensor) -> None:
 
 
 @given(maps())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_mean_entropy_is_the_literal_one(logits: Tensor) -> None:
     pixels = logits.movedim(1, -1).flatten(0, 2).tolist()
     expected = sum(sum(literal_information(pixel)) for pixel in pixels) / len(pixels)

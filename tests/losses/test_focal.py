@@ -4,13 +4,14 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from endotransfer.batch import IGNORE
 from endotransfer.losses.focal import focal_loss
 from tests.gradients import gradient
+from tests.properties import examples
 
 pixels = st.lists(st.tuples(st.floats(-20, 20), st.sampled_from([0, 1, IGNORE])), min_size=1, max_size=12)
 
@@ -27,7 +28,7 @@ def literal(values: list[tuple[float, int]], gamma: float, alpha: float) -> floa
 
 
 @given(pixels, st.floats(0, 5), st.floats(0.01, 0.99))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_it_is_the_literal_one(values: list[tuple[float, int]], gamma: float, alpha: float) -> None:
     logits = torch.tensor([[[logit for logit, _ in values]]], dtype=torch.float64)
     labels = torch.tensor([[[label for _, label in values]]])

@@ -17,6 +17,7 @@ from endotransfer.losses.label_distribution import (
 )
 from tests.gradients import gradient
 from tests.literal import softmax
+from tests.properties import examples
 
 
 def literal_sharpened(pixels: list[list[float]], power: float) -> list[float]:
@@ -39,7 +40,7 @@ def maps(draw: st.DrawFn) -> Tensor:
 
 
 @given(maps(), st.sampled_from([1.0, 5.0]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_the_loss_is_the_literal_one(logits: Tensor, power: float) -> None:
     wanted = torch.rand(logits.shape[:2], dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     wanted /= wanted.sum(1, keepdim=True)

@@ -4,13 +4,14 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
 from endotransfer.batch import IGNORE
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.landmarks import confident_landmarks, landmark_weights
+from tests.properties import examples
 
 Case = tuple[Tensor, Tensor, Tensor]  # probabilities [B, K, H, W], super-pixels [B, H, W], labels [B, H, W]
 
@@ -55,7 +56,7 @@ def literal_weights(labels: list[int], names: list[int], classes: int) -> list[f
 
 
 @given(cases(), st.sampled_from([0.2, 0.5, 0.6, 1.0]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_landmarks_are_the_literal_ones_up_to_ties(case: Case, share: float) -> None:
     probabilities, regions, _ = case
     found = confident_landmarks(probabilities, regions, share)
@@ -92,7 +93,7 @@ def test_sixty_per_cent_are_rounded_up_and_not_by_a_last_digit(regions: int, exp
 
 
 @given(cases())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_weights_are_the_literal_ones(case: Case) -> None:
     probabilities, regions, labels = case
     classes = probabilities.shape[1]

@@ -4,16 +4,17 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from endotransfer.losses.provenance import Provenance, absolute_error, taken_for
+from tests.properties import examples
 
 CELLS = st.lists(st.lists(st.floats(-20, 20), min_size=4, max_size=4), min_size=1, max_size=5)
 
 
 @given(CELLS, st.sampled_from(list(Provenance)))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_being_taken_for_a_case_costs_its_negative_log_share(cells: list[list[float]], case: Provenance) -> None:
     costs = [math.log(sum(math.exp(score) for score in scores)) - scores[case] for scores in cells]
     scores = torch.tensor(cells, dtype=torch.float64).T[None, :, :, None]  # [1, 4, cells, 1]

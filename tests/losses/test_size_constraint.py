@@ -23,9 +23,10 @@ from endotransfer.losses.size_constraint import (
     size_statistics,
 )
 from tests.gradients import gradient
+from tests.properties import examples
 
 SEEDS = st.integers(0, 10**6)
-many = settings(max_examples=60, deadline=None)
+many = examples(60)
 
 
 def random_case(seed: int, classes: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:

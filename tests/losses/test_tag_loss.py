@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -13,6 +13,7 @@ from endotransfer.losses.tag_loss import missed_lesion_loss, tag_loss
 from endotransfer.pseudo_labels.rules import veto
 from tests import literal
 from tests.gradients import gradient
+from tests.properties import examples
 
 LABELS = torch.tensor([[[0, 1], [2, IGNORE]]] * 3, dtype=torch.uint8)
 TAGS = torch.tensor([NORMAL, LESION, UNKNOWN_TAG])
@@ -49,7 +50,7 @@ def literal_tag_loss(logits: Tensor, tags: Tensor, labels: Tensor, top_share: fl
     scale=st.sampled_from([1.0, 50.0]),
     top_share=st.sampled_from([0.0, 0.05, 0.5, 1.0]),
 )
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_tag_loss_is_what_it_says(
     seed: int, image_tags: list[int], classes: int, scale: float, top_share: float
 ) -> None:
@@ -104,7 +105,7 @@ def literal_missed_lesion_loss(logits: Tensor, tags: Tensor, top_share: float) -
     shift=st.sampled_from([-4.0, 0.0, 4.0]),
     top_share=st.sampled_from([0.0, 0.2, 1.0]),
 )
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_missed_lesion_loss_is_what_it_says(
     seed: int, image_tags: list[int], classes: int, shift: float, top_share: float
 ) -> None:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import logsigmoid
@@ -12,6 +12,7 @@ from torch.nn.functional import logsigmoid
 from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG
 from endotransfer.losses.weak_lesion import area_loss, lesion_fractions, log_generalised_mean, mil_loss
 from tests.gradients import gradient
+from tests.properties import examples
 
 Maps = list[list[list[float]]]  # image, map, pixel
 
@@ -58,7 +59,7 @@ exponents = st.floats(1, 8)
 
 
 @given(images(), exponents)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_generalised_mean_is_the_literal_one(image: tuple[Tensor, list[int]], r: float) -> None:
     p, _ = image
     found = log_generalised_mean(p.log(), r)
@@ -67,7 +68,7 @@ def test_the_generalised_mean_is_the_literal_one(image: tuple[Tensor, list[int]]
 
 
 @given(images(), exponents)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_mil_is_the_literal_one(image: tuple[Tensor, list[int]], r: float) -> None:
     p, tags = image
     found = mil_loss(log_generalised_mean(p.log(), r), torch.tensor(tags))
@@ -75,7 +76,7 @@ def test_mil_is_the_literal_one(image: tuple[Tensor, list[int]], r: float) -> No
 
 
 @given(images(), st.data())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_area_term_is_the_literal_one(image: tuple[Tensor, list[int]], data: st.DataObject) -> None:
     p, tags = image
     areas = data.draw(st.lists(st.floats(0, 1), min_size=len(p), max_size=len(p)))
@@ -86,7 +87,7 @@ def test_the_area_term_is_the_literal_one(image: tuple[Tensor, list[int]], data:
 
 
 @given(st.lists(st.lists(st.sampled_from([NORMAL, LESION, IGNORE]), min_size=6, max_size=6), min_size=1, max_size=4))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_fractions_are_the_literal_ones(masks: list[list[int]]) -> None:
     fractions, known = lesion_fractions(torch.tensor(masks).view(-1, 2, 3))
     assert fractions.tolist() == pytest.approx([literal_fraction(mask) for mask in masks])

@@ -4,12 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from endotransfer.metrics import LesionMatches, lesion_matches
+from tests.properties import examples
 
 Mask = NDArray[np.bool_]
 
@@ -57,7 +58,7 @@ def literal_matches(
     return len(found), len(lesions), len(invented)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     st.tuples(st.integers(1, 9), st.integers(1, 9)).flatmap(lambda shape: arrays(bool, (3, *shape))),
     st.integers(1, 4),

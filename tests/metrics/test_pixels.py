@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from endotransfer.batch import IGNORE
 from endotransfer.errors import DataError
 from endotransfer.metrics.counts import Labels
 from endotransfer.metrics.rates import Statistic
+from tests.properties import examples
 
 Case = tuple[NDArray[np.int64], NDArray[np.int64], int]
 
@@ -68,7 +69,7 @@ def literal_rates(prediction: NDArray[np.int64], truth: NDArray[np.int64], class
     return np.array(rates).T
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(masks())
 def test_confusion_and_rates_equal_loops_over_pixels(case: Case) -> None:
     prediction, truth, classes = case
@@ -81,7 +82,7 @@ def test_confusion_and_rates_equal_loops_over_pixels(case: Case) -> None:
     np.testing.assert_allclose(metrics.miou(matrix), fraction(sum(present), len(present)), rtol=1e-12)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(masks())
 def test_merged_lesion_classes_equal_a_mask_merged_beforehand(case: Case) -> None:
     prediction, truth, classes = case

@@ -17,6 +17,7 @@ from scipy.ndimage import distance_transform_edt
 from endotransfer.batch import IGNORE
 from endotransfer.errors import DataError
 from endotransfer.metrics import pranet, s_measure, threshold_curves, weighted_f
+from tests.properties import examples
 
 Levels = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
@@ -64,7 +65,7 @@ def literal_e_measure(levels: Levels, truth: Mask, threshold: int) -> float:
     return sum((1 + value) ** 2 / 4 for value in aligned) / len(aligned)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(maps(), st.lists(st.integers(0, 255), min_size=3, max_size=6))
 def test_curves_are_those_of_every_threshold_by_itself(case: tuple[Levels, Mask], thresholds: list[int]) -> None:
     counts = threshold_curves.threshold_counts(*case)
@@ -123,7 +124,7 @@ def literal_s_measure(levels: Levels, truth: Mask, alpha: float = 0.5) -> float:
     return max(0.0, alpha * (share * lesion + (1 - share) * rest) + (1 - alpha) * regions)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(maps(), st.sampled_from([0.0, 0.5, 1.0]))
 def test_the_s_measure_is_its_definition(case: tuple[Levels, Mask], alpha: float) -> None:
     assert s_measure.s_measure(*case, alpha) == pytest.approx(literal_s_measure(*case, alpha), abs=1e-9)

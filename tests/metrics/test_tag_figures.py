@@ -6,13 +6,14 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torchmetrics.functional.classification import binary_auroc
 
 from endotransfer.batch import LESION, NORMAL, UNKNOWN_TAG
 from endotransfer.errors import DataError
 from endotransfer.metrics import accuracy, auroc, confusion, tag_evidence
+from tests.properties import examples
 
 
 def literal_auroc(scores: Iterable[float], tags: Iterable[int]) -> float | None:
@@ -28,7 +29,7 @@ def literal_auroc(scores: Iterable[float], tags: Iterable[int]) -> float | None:
 tagged_scores = st.lists(st.tuples(st.integers(0, 5), st.sampled_from([NORMAL, LESION, UNKNOWN_TAG])), max_size=20)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(tagged_scores)
 def test_auroc_equals_comparing_every_pair(answers: list[tuple[int, int]]) -> None:
     scores, tags = [score / 5 for score, _ in answers], [tag for _, tag in answers]

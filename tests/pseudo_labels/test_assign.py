@@ -4,13 +4,14 @@ import math
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from endotransfer.batch import IGNORE
 from endotransfer.pseudo_labels.assign import assign
 from endotransfer.pseudo_labels.thresholds import ThresholdState
 from tests import literal
+from tests.properties import examples
 
 
 def assign_pixel(logits: list[float], thresholds: list[float]) -> int:
@@ -27,7 +28,7 @@ def pixels(draw: st.DrawFn) -> list[list[float]]:
 
 
 @given(pixels())
-@settings(max_examples=600, deadline=None)
+@examples(600)
 def test_label_is_that_of_equation_5(pixel: list[list[float]]) -> None:
     logits, thresholds = pixel
     for p, threshold in zip(literal.precise_softmax(logits), thresholds, strict=True):

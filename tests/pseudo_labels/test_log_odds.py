@@ -2,12 +2,13 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
 from endotransfer.pseudo_labels.log_odds import log_odds, predicted_log_odds
 from tests import literal
+from tests.properties import examples
 
 LOGITS = st.lists(st.floats(-200, 200, width=32), min_size=1, max_size=5)
 
@@ -17,14 +18,14 @@ def as_pixel(logits: list[float]) -> Tensor:
 
 
 @given(LOGITS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_log_odds_are_those_of_the_softmax(logits: list[float]) -> None:
     expected = [literal.precise_log_odds(p) for p in literal.precise_softmax(logits)]
     assert log_odds(as_pixel(logits)).flatten().tolist() == pytest.approx(expected, rel=1e-4, abs=2e-4)
 
 
 @given(LOGITS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_predicted_class_has_the_same_bits_and_nothing_above_it(logits: list[float]) -> None:
     top, predicted = predicted_log_odds(as_pixel(logits))
     every = log_odds(as_pixel(logits)).flatten()

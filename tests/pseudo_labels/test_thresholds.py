@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from torch import Tensor
@@ -15,6 +15,7 @@ from endotransfer.pseudo_labels import pixel_loops as compiled
 from endotransfer.pseudo_labels.log_odds import predicted_log_odds
 from endotransfer.pseudo_labels.thresholds import ThresholdState
 from tests import literal
+from tests.properties import examples
 
 COARSE = 512  # bins to an octave: enough where the default would only cost the tests time
 PORTIONS = st.floats(0.05, 1.0)
@@ -51,7 +52,7 @@ def small_batches(draw: st.DrawFn, elements: st.SearchStrategy[float]) -> Tensor
 
 
 @given(small_batches(st.floats(-200, 200, width=32) | st.floats(-2, 2, width=32)), PORTIONS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_thresholds_are_those_of_algorithm_1(logits: Tensor, portion: float) -> None:
     classes = logits.shape[1]
     expected = literal.algorithm_1(literal.maxima_by_class(as_images(logits), classes), portion)
@@ -64,7 +65,7 @@ def test_thresholds_are_those_of_algorithm_1(logits: Tensor, portion: float) -> 
 
 
 @given(small_batches(st.integers(-3, 3).map(float) | st.integers(-200, 200).map(float)), PORTIONS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_ties_go_all_or_none_by_the_stated_rule(logits: Tensor, portion: float) -> None:
     logits = logits[:, :2]  # the difference of two whole logits is exact: ties are ties
     maxima = literal.maxima_by_class(as_images(logits), 2)
@@ -79,7 +80,7 @@ def test_ties_go_all_or_none_by_the_stated_rule(logits: Tensor, portion: float) 
     portion=PORTIONS,
     balanced=st.booleans(),
 )
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_selected_share_is_within_a_tenth_of_a_point(
     seed: int, classes: int, spread: tuple[float, float], portion: float, balanced: bool
 ) -> None:
@@ -128,7 +129,7 @@ def test_a_class_never_predicted_takes_no_labels() -> None:
 
 
 @given(small_batches(st.floats(-50, 50, width=32)), PORTIONS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_without_balance_one_threshold_comes_from_all_pixels(logits: Tensor, portion: float) -> None:
     maxima = literal.maxima_by_class(as_images(logits), logits.shape[1])
     [expected] = literal.algorithm_1([[value for values in maxima for value in values]], portion)
@@ -138,7 +139,7 @@ def test_without_balance_one_threshold_comes_from_all_pixels(logits: Tensor, por
 
 
 @given(small_batches(st.floats(-50, 50, width=32)), st.integers(0, 3))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_two_merged_shards_equal_one(logits: Tensor, cut: int) -> None:
     whole = counted(logits, bins_per_octave=COARSE)
     merged, other = (ThresholdState(logits.shape[1], COARSE) for _ in range(2))
@@ -151,7 +152,7 @@ VALUES = st.lists(st.floats(-4, 3000, width=32) | st.just(math.inf), min_size=1,
 
 
 @given(VALUES, st.integers(1, 4), st.sampled_from([torch.uint8, torch.int64]))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_compiled_uncompiled_and_scattered_counting_agree(
     numbers: list[float], classes: int, dtype: torch.dtype
 ) -> None:
@@ -185,7 +186,7 @@ def test_bins_widen_in_proportion_to_four_more_than_the_distance_from_chance() -
 
 
 @given(st.floats(-2, 4000, width=32), st.integers(1, 3), st.integers(3, 9))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_a_value_alone_in_its_bin_comes_back(value: float, times: int, classes: int) -> None:
     value = max(value, -math.log(classes - 1))
     state = ThresholdState(classes, bins_per_octave=COARSE)

@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from endotransfer.batch import IGNORE
 from endotransfer.pseudo_labels import pixel_loops as compiled
 from endotransfer.pseudo_labels.vote import vote_in_place, vote_superpixels, vote_synchronously
 from tests import literal
+from tests.properties import examples
 
 Labelled = tuple[NDArray[np.uint8], NDArray[np.int32], int]
 Rule = Callable[[Tensor, Tensor, int], Tensor]
@@ -39,7 +40,7 @@ def as_batch(array: NDArray[np.generic]) -> Tensor:
 
 
 @given(labelled_images())
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_in_place_is_algorithm_2(image: Labelled) -> None:
     labels, superpixels, classes = image
     expected = literal.algorithm_2(labels.tolist(), superpixels.tolist(), classes)
@@ -51,7 +52,7 @@ def test_in_place_is_algorithm_2(image: Labelled) -> None:
 
 
 @given(labelled_images(), st.integers(1, 3))
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_synchronous_is_algorithm_2_from_the_previous_state(image: Labelled, iterations: int) -> None:
     labels, superpixels, classes = image
     expected = labels.tolist()
@@ -62,7 +63,7 @@ def test_synchronous_is_algorithm_2_from_the_previous_state(image: Labelled, ite
 
 
 @given(labelled_images())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_whole_superpixels_take_their_commonest_label(image: Labelled) -> None:
     labels, superpixels, classes = image
     expected = literal.fill_superpixels(labels.tolist(), superpixels.tolist(), classes)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
@@ -15,6 +15,7 @@ from PIL import Image
 from endotransfer.data.folders.read_folder import read_folder
 from endotransfer.data.folders.split import choose_test, split_folder
 from endotransfer.errors import ConfigError, DataError
+from tests.properties import examples
 
 MakeFolder = Callable[..., Path]
 NAMES = [f"x{i:02d}" for i in range(24)]
@@ -135,7 +136,7 @@ def test_large_groups_are_shared_between_the_parts() -> None:
     assert test[:12].sum() == 6
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.lists(st.tuples(st.integers(0, 12), st.sampled_from("abc")), min_size=2, max_size=60), st.floats(0.1, 0.9))
 def test_groups_stay_whole_and_both_parts_exist(images: list[tuple[int, str]], share: float) -> None:
     numbers = sorted({number for number, _ in images})

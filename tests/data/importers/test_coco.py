@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from PIL import Image
@@ -16,6 +16,7 @@ from endotransfer.data.folders.read_folder import read_folder
 from endotransfer.data.importers import import_dataset
 from endotransfer.data.importers.outlines import outline_mask, polygon_mask, runs_mask, unpack_runs
 from endotransfer.errors import ConfigError, DataError
+from tests.properties import examples
 
 SIZE = (10, 14)  # height, width
 SQUARE = [[2, 3, 6, 3, 6, 8, 2, 8]]  # x 2 to 6, y 3 to 8
@@ -59,7 +60,7 @@ def polygon_twin(polygon: list[float], size: tuple[int, int]) -> np.ndarray:
     return mask
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(arrays(np.bool_, st.tuples(st.integers(1, 12), st.integers(1, 12))))
 def test_run_lengths_listed_or_packed_give_the_mask_back(mask: np.ndarray) -> None:
     runs = runs_twin(mask)
@@ -92,7 +93,7 @@ def test_packed_numbers_of_any_size_come_back(runs: list[int]) -> None:
 coordinates = st.integers(-600, 4800).map(lambda n: (2 * n + 1) / 300)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(st.tuples(coordinates, coordinates), min_size=3, max_size=7, unique=True))
 def test_polygons_follow_the_even_odd_rule_at_pixel_centres(points: list[tuple[float, float]]) -> None:
     polygon = [value for point in points for value in point]

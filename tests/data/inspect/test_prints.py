@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from endotransfer.data.inspect.prints import (
     similar,
     take_prints,
 )
+from tests.properties import examples
 
 Photo = Callable[[int], NDArray[np.uint8]]
 
@@ -32,7 +33,7 @@ def distance(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> int:
     return sum(bin(int(x) ^ int(y)).count("1") for x, y in zip(a, b, strict=True))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     bits=arrays(np.uint64, st.tuples(st.integers(0, 9), st.just(2)), elements=st.integers(0, 15)),
     limit=st.integers(0, 4),
@@ -50,7 +51,7 @@ def test_pairs_do_not_depend_on_the_block_size(monkeypatch: pytest.MonkeyPatch) 
     assert len(whole)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.just(n), st.lists(st.tuples(*[st.integers(0, n - 1)] * 2)))))
 def test_components_equal_repeated_merging(case: tuple[int, list[tuple[int, int]]]) -> None:
     count, pairs = case

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from endotransfer.data.pipeline.fourier_swap import partners, swap_low_frequencies
+from tests.properties import examples
 
 
 def literal_swap(source: np.ndarray, target: np.ndarray, beta: float) -> np.ndarray:
@@ -43,7 +44,7 @@ def images() -> tuple[Tensor, Tensor]:
 
 
 @given(pairs(), st.sampled_from([0.0, 0.1, 0.2, 0.35]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_equals_the_literal_twin(batches: tuple[Tensor, Tensor], beta: float) -> None:
     source, target = batches
     expected = [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from endotransfer.data.pipeline.superpixel_cache import SuperpixelCache, cache_f
 from endotransfer.data.pipeline.superpixel_file import decode_regions, encode_regions
 from endotransfer.data.pipeline.superpixels import Regions, compute_superpixels
 from endotransfer.errors import DataError
+from tests.properties import examples
 
 shapes = st.tuples(st.integers(1, 9), st.integers(1, 9))
 maps = shapes.flatmap(lambda shape: arrays(np.int32, shape, elements=st.integers(0, 3)))
@@ -66,7 +67,7 @@ def flood(regions: Regions) -> NDArray[np.int64]:
     return numbers
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(regions=maps)
 def test_the_file_keeps_every_region(regions: Regions) -> None:
     stored = decode_regions(encode_regions(regions), *regions.shape)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -10,6 +10,7 @@ from endotransfer.batch import IGNORE
 from endotransfer.config import AugmentConfig
 from endotransfer.data.pipeline.random_change import Window, draw_change
 from endotransfer.data.pipeline.transforms import REGIONS, augment_image, warp_map
+from tests.properties import examples
 
 HEIGHT, WIDTH = 40, 56
 NOTHING = AugmentConfig(flip_horizontal=False, flip_vertical=False)
@@ -46,7 +47,7 @@ def coordinates() -> tuple[Tensor, Tensor]:
     return torch.stack([4 * x, 4 * y + 20, torch.full_like(x, 255)]).byte(), (64 * y + x).int()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(augment=augments, seed=st.integers(0, 2**63 - 1))
 def test_image_and_maps_move_together(augment: AugmentConfig, seed: int) -> None:
     image, places = coordinates()

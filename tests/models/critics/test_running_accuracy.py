@@ -2,16 +2,17 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from endotransfer.models.critics.running_accuracy import RunningAccuracy
+from tests.properties import examples
 
 scores = st.lists(st.sampled_from([-2.0, -0.1, 0.0, 0.1, 2.0]), min_size=1, max_size=6)
 
 
 @given(st.integers(1, 4), st.lists(st.tuples(scores, scores), min_size=1, max_size=9))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_the_value_is_the_mean_of_the_last_steps(size: int, steps: list[tuple[list[float], list[float]]]) -> None:
     accuracy, history = RunningAccuracy(size).double(), []
     for source, target in steps:
