@@ -28,8 +28,9 @@ from endotransfer.predict.video_reader import VideoReader, import_av
 from endotransfer.predict.video_writer import VideoWriter
 from endotransfer.results import Results
 from perf.timing import emit, median_seconds
+from perf.untrained import untrained_weights
 
-SIZE = 256
+BACKBONE, SIZE = "mobilenetv3_small_100", 256
 FRAMES, HEIGHT, WIDTH, RATE = 300, 720, 1280, Fraction(25)
 ALONE = 100  # frames that a stage is timed on by itself
 
@@ -37,11 +38,11 @@ ALONE = 100  # frames that a stage is timed on by itself
 def write_model(folder: Path) -> Path:
     """A model folder of the small network, as training would leave it."""
     torch.manual_seed(0)
-    model = ModelConfig(
-        backbone="mobilenetv3_small_100", pretrained=False, norm="frozen", multi_grid=None, aspp_channels=64
-    )
-    cls, preset, config = method_config({"name": "source_only"})
-    method = cls(TaskInfo(2, True, model, epochs=1), config)
+    with tempfile.TemporaryDirectory() as name:
+        weights = untrained_weights(BACKBONE, Path(name))
+        model = ModelConfig(backbone=BACKBONE, weights=weights, norm="frozen", multi_grid=None, aspp_channels=64)
+        cls, preset, config = method_config({"name": "source_only"})
+        method = cls(TaskInfo(2, True, model, epochs=1), config)
     settings = {"name": cls.name, "preset": preset}
     save_model(folder, method, Classes(), (SIZE, SIZE), settings, Results(method=cls.name), {})
     return folder
@@ -72,7 +73,7 @@ def measure_runtime(model: Path, bundle: Path) -> None:
         ours = median_seconds(partial(exported.predict, image), repeats=31, warmup=5)
         emit(
             "ONNX Runtime", rival / ours, at_least=1.8, seconds=ours, rival="eager torch", rival_seconds=rival,
-            threads=threads, size=SIZE, backbone="mobilenetv3_small_100",
+            threads=threads, size=SIZE, backbone=BACKBONE,
         )  # fmt: skip
     torch.set_num_threads(cores)
 

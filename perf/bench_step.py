@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import timm
 import torch
 from rich.console import Console
-from safetensors.torch import save_file
 from torch.nn.functional import cross_entropy
 
 from endotransfer.batch import Batch, PassBatch, SourceBatch, TargetBatch
@@ -28,6 +26,7 @@ from endotransfer.engine.training_data import TrainingData
 from endotransfer.methods import TaskInfo, method_config
 from endotransfer.pseudo_labels.logit_cache import LogitCache
 from perf.timing import emit, median_seconds
+from perf.untrained import untrained_weights
 
 PAPER_STEPS, PAPER_TARGET = 742, 300  # an epoch of the paper's data: 2,969 source images by 4; 300 target images
 
@@ -49,13 +48,6 @@ def small_or_real() -> Setting:
         return Setting(model, 256, "bf16")
     model = ModelConfig(backbone="test_resnet", pretrained=False, norm="group", multi_grid=None, aspp_rates=(1, 2, 3))
     return Setting(model, 64, "32")
-
-
-def untrained_weights(backbone: str, folder: Path) -> Path:
-    """A file of random weights: speed and memory do not depend on their values, so none are fetched."""
-    path = folder / f"{backbone}.safetensors"
-    save_file(timm.create_model(backbone, features_only=True, output_stride=8).state_dict(), path)
-    return path
 
 
 def make_trainer(setting: Setting, name: str, folder: Path, *, graphs: bool = True) -> Trainer:
