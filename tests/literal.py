@@ -115,10 +115,8 @@ def _vote(write: list[list[int]], read: list[list[int]], superpixels: list[list[
     return write
 
 
-def fill_superpixels(
-    labels: list[list[int]], superpixels: list[list[int]], classes: int, min_share: float
-) -> list[list[int]]:
-    """Not in the paper: a segment's commonest label fills it, if it covers enough of it."""
+def fill_superpixels(labels: list[list[int]], superpixels: list[list[int]], classes: int) -> list[list[int]]:
+    """Not in the paper: a segment's commonest label fills it, if it covers at least half of it."""
     members: dict[int, list[int]] = {}
     for label_row, segment_row in zip(labels, superpixels, strict=True):
         for label, segment in zip(label_row, segment_row, strict=True):
@@ -126,7 +124,7 @@ def fill_superpixels(
     filling = {}
     for segment, inside in members.items():
         counts = [inside.count(k) for k in range(classes)]
-        enough = max(counts) > 0 and max(counts) >= min_share * len(inside)
+        enough = 2 * max(counts) >= len(inside)
         filling[segment] = counts.index(max(counts)) if enough else IGNORE
     return [
         [filling[segment] if label == IGNORE else label for label, segment in zip(row, segment_row, strict=True)]

@@ -1,4 +1,4 @@
-"""Who labels lesion images: decided once, saved, told; what the experiment says comes first."""
+"""Who labels images tagged lesion: decided once, saved and reported; a setting of the experiment comes first."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,18 +12,19 @@ from endotransfer.pseudo_labels.labeller_choice import LabellerChoice, LesionLab
 from endotransfer.pseudo_labels.local_labeller import ENOUGH_AUROC, LocalLabeller
 
 
-def found(alone: float, auroc: float, gap: float) -> LocalLabeller:
+def pass_with(alone: float, auroc: float, gap: float) -> LocalLabeller:
+    """An image labeller whose pass found these figures."""
     figures = {"segmenter_alone": alone, "tag_auroc": auroc, "localisation_gap": gap}
     return cast(LocalLabeller, SimpleNamespace(**{name: torch.tensor(value) for name, value in figures.items()}))
 
 
-def decided(lesion_labeller: LesionLabeller = "auto", *first: float) -> LabellerChoice:
+def after_first_pass(lesion_labeller: LesionLabeller, *figures: float) -> LabellerChoice:
     choice = LabellerChoice(lesion_labeller)
-    choice.take(found(*(first or (0.0, 0.53, 0.02))), 0)
+    choice.take(pass_with(*figures), 0)
     return choice
 
 
-def said(choice: LabellerChoice) -> dict[str, Any]:
+def reported(choice: LabellerChoice) -> dict[str, Any]:
     findings = choice.findings()
     assert findings["remarks"] == [choice.sentence()]
     return cast(dict[str, Any], findings["lesion_labeller"])
@@ -32,10 +33,10 @@ def said(choice: LabellerChoice) -> dict[str, Any]:
 def test_the_first_pass_decides_and_later_ones_follow() -> None:
     choice = LabellerChoice()
     assert choice.before(0) is None
-    choice.take(found(1.0, 0.82, 0.1), 0)
+    choice.take(pass_with(1.0, 0.82, 0.1), 0)
     assert choice.before(1) == 1
-    choice.take(found(0.0, 0.4, -0.1), 1)  # what the segmenter has learnt since is not asked
-    assert choice.before(2) == 1 and said(choice)["tag_auroc"] == pytest.approx(0.82)
+    choice.take(pass_with(0.0, 0.4, -0.1), 1)  # what the segmenter has learnt since does not count
+    assert choice.before(2) == 1 and reported(choice)["tag_auroc"] == pytest.approx(0.82)
 
 
 @pytest.mark.parametrize("lesion_labeller, alone", [("segmenter", 1.0), ("local", 0.0)])
@@ -44,7 +45,7 @@ def test_the_experiment_decides_before_the_first_pass(lesion_labeller: LesionLab
 
 
 @pytest.mark.parametrize("tags", [[LESION, LESION], [LESION, UNKNOWN_TAG], None])
-def test_local_labels_are_refused_where_no_image_is_tagged_normal(tags: list[int] | None) -> None:
+def test_the_local_labeller_is_refused_where_no_image_is_tagged_normal(tags: list[int] | None) -> None:
     def target(*some: int) -> Any:
         batches = [SimpleNamespace(tags=None if tags is None else torch.tensor([*tags, *some]))]
         return SimpleNamespace(without_images=lambda: iter(batches))
@@ -57,8 +58,8 @@ def test_local_labels_are_refused_where_no_image_is_tagged_normal(tags: list[int
         LabellerChoice("local").check(target(NORMAL))
 
 
-def test_it_is_kept_with_the_weights_and_finite_before_anything_was_asked() -> None:
-    resumed, choice = LabellerChoice(), decided("auto", 1.0, 0.75, 0.01)
+def test_the_decision_is_saved_with_the_weights_and_finite_before_the_first_pass() -> None:
+    resumed, choice = LabellerChoice(), after_first_pass("auto", 1.0, 0.75, 0.01)
     assert all(value.isfinite().all() for value in resumed.state_dict().values())
     assert not list(choice.parameters())
     resumed.load_state_dict(choice.state_dict())
@@ -98,11 +99,11 @@ def test_it_is_kept_with_the_weights_and_finite_before_anything_was_asked() -> N
         ),
     ],
 )
-def test_people_and_programs_are_told_who_labels_and_why(
+def test_findings_and_sentence_say_who_labels_and_why(
     lesion_labeller: LesionLabeller, first: tuple[float, ...], used: str, decided_by: str, words: list[str]
 ) -> None:
-    choice = decided(lesion_labeller, *first)
-    figures = said(choice)
+    choice = after_first_pass(lesion_labeller, *first)
+    figures = reported(choice)
     assert (figures["used"], figures["decided_by"]) == (used, decided_by)
     assert (figures["tag_auroc"], figures["localisation_gap"]) == pytest.approx(first[1:])
     for word in [*words, f"{first[1]:.2f}", f"{first[2]:+.3f}"]:
@@ -111,7 +112,7 @@ def test_people_and_programs_are_told_who_labels_and_why(
 
 
 @pytest.mark.parametrize("lesion_labeller", ["auto", "segmenter"])
-def test_where_one_kind_of_tag_is_missing_there_are_no_figures(lesion_labeller: LesionLabeller) -> None:
-    choice = decided(lesion_labeller, 1.0, float("nan"), float("nan"))
-    assert said(choice)["tag_auroc"] is None and said(choice)["localisation_gap"] is None
+def test_with_one_kind_of_tag_there_are_no_figures(lesion_labeller: LesionLabeller) -> None:
+    choice = after_first_pass(lesion_labeller, 1.0, float("nan"), float("nan"))
+    assert reported(choice)["tag_auroc"] is None and reported(choice)["localisation_gap"] is None
     assert "only one kind of tag" in choice.sentence() and "nan" not in choice.sentence()

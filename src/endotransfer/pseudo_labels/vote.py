@@ -15,6 +15,7 @@ from torch.nn.functional import pad
 
 from endotransfer.batch import IGNORE
 
+MIN_SHARE = 0.5  # of a super-pixel's pixels that must carry a label before it fills the rest
 NEIGHBOURS = [(x, y) for x in range(3) for y in range(3) if (x, y) != (1, 1)]
 # Batcher's network for eight values: swapping these pairs in turn, where out of order, sorts them.
 SORTING_NETWORK = [
@@ -69,10 +70,10 @@ def _vote_on_gpu(labels: Tensor, superpixels: Tensor, classes: int, iterations: 
     return state.to(labels.dtype)
 
 
-def vote_superpixels(labels: Tensor, superpixels: Tensor, classes: int, min_share: float = 0.5) -> Tensor:
+def vote_superpixels(labels: Tensor, superpixels: Tensor, classes: int) -> Tensor:
     """Beyond the paper: a super-pixel's commonest label (the lowest of equals) fills its unlabelled pixels.
 
-    Only where it covers at least `min_share` of ALL the super-pixel's pixels.  Labels, super-pixels [B, H, W].
+    Only where it covers at least MIN_SHARE of ALL the super-pixel's pixels.  Labels, super-pixels [B, H, W].
     """
     images = len(labels)
     segments = int(superpixels.max()) + 1 if superpixels.numel() else 0
@@ -83,7 +84,7 @@ def vote_superpixels(labels: Tensor, superpixels: Tensor, classes: int, min_shar
     votes = torch.bincount((segment * classes + label)[labelled], minlength=images * segments * classes)
     most, winner = votes.view(-1, classes).max(1)
     size = torch.bincount(segment, minlength=images * segments)
-    winner = torch.where((most > 0) & (most >= min_share * size), winner, IGNORE)
+    winner = torch.where((most > 0) & (most >= MIN_SHARE * size), winner, IGNORE)
     return torch.where(labelled, label, winner[segment]).view_as(labels).to(labels.dtype)
 
 
