@@ -32,7 +32,9 @@ def read_mapping(path: Path) -> RawConfig:
     try:
         raw = yaml.safe_load(path.read_text())
     except FileNotFoundError:
-        raise ConfigError(f"there is no experiment file {path}; check the path.") from None
+        raise ConfigError(
+            f"there is no experiment file {path}, nor a recipe of that name (`endotransfer recipes`); check the path."
+        ) from None
     except (OSError, UnicodeDecodeError) as reason:
         raise ConfigError(f"cannot read {path}: {reason}; give a YAML file.") from None
     except BAD_YAML as reason:

@@ -8,10 +8,7 @@ from endotransfer.errors import ConfigError
 # Fields of `{name: semantic_transfer, preset: robust}`, which is the method tag_transfer now: new name, new value.
 ROBUST_FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
     "believe": ("lesion_labeller", lambda value: {"judge": "auto", "evidence": "local"}.get(str(value), value)),
-    "lesion_rule": (
-        "lesion_labeller",
-        lambda value: {"set": "dataset_threshold", "evidence": "auto"}.get(str(value), value),
-    ),
+    "lesion_rule": ("lesion_labeller", lambda value: {"set": "dataset_threshold"}.get(str(value), value)),
     "evidence_steps": ("local_steps", lambda value: value),
     "target_balance": ("balance_by_tag", lambda value: {"tags": True, "pixels": False}.get(str(value), value)),
     "tag_rule": ("fill_normal", lambda value: {"fill_normal": True, "none": False}.get(str(value), value)),
@@ -27,7 +24,7 @@ def with_present_names(settings: RawConfig) -> RawConfig:
     tell_renamed("method {name: semantic_transfer, preset: robust}", "{name: tag_transfer}")
     present: RawConfig = {"name": "tag_transfer"}
     for old, value in settings.items():
-        if old in ("name", "preset"):
+        if old in ("name", "preset") or (old, value) == ("lesion_rule", "evidence"):  # the latter: as it is anyway
             continue
         if old in REMOVED:
             raise ConfigError(f"method.{old} is no part of tag_transfer: it changed no figure; leave it out.")

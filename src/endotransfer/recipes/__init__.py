@@ -24,6 +24,6 @@ def locate(path: Path | str) -> tuple[Path, Path]:
     path = Path(path)
     shipped = FOLDER / f"{path.stem}.yaml"
     named = path.parent.name in ("", "recipes") and path.suffix in ("", ".yaml")
-    if not path.exists() and named and shipped.is_file():
+    if not path.is_file() and named and shipped.is_file():  # a folder of that name may hold the data
         return shipped, Path.cwd()
     return path, path.resolve().parent

@@ -1,0 +1,32 @@
+"""Experiments written for `{name: semantic_transfer, preset: robust}` go on working as `tag_transfer`."""
+
+import pytest
+
+from endotransfer.errors import ConfigError
+from endotransfer.methods.resolve import method_config
+
+OLD = {"name": "semantic_transfer", "preset": "robust"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "present"),
+    [
+        ({}, {}),
+        ({"believe": "judge"}, {"lesion_labeller": "auto"}),
+        ({"believe": "segmenter", "lesion_rule": "evidence"}, {"lesion_labeller": "segmenter"}),
+        ({"lesion_rule": "set"}, {"lesion_labeller": "dataset_threshold"}),
+        ({"tag_rule": "none", "target_balance": "pixels"}, {"fill_normal": False, "balance_by_tag": False}),
+        ({"evidence_steps": 7, "mu": 0.5}, {"local_steps": 7, "mu": 0.5}),
+    ],
+)
+def test_former_settings(settings: dict[str, object], present: dict[str, object]) -> None:
+    cls, preset, config = method_config(OLD | settings)
+    assert (cls.name, preset) == ("tag_transfer", "default")
+    assert config == cls.Config.model_validate(present)
+
+
+def test_what_is_gone_or_given_twice_is_refused() -> None:
+    with pytest.raises(ConfigError, match="voting is no part of tag_transfer"):
+        method_config(OLD | {"voting": "none"})
+    with pytest.raises(ConfigError, match="same setting"):
+        method_config(OLD | {"believe": "judge", "lesion_labeller": "auto"})
