@@ -10,7 +10,7 @@ from endotransfer.config import Experiment
 from endotransfer.engine.run import train
 
 HOSTILE = '<img src=x onerror="alert(1)"> & $\\frac{1}$'
-SYSTEMS = {"source_only": ("source_only", None), HOSTILE: ("semantic_transfer", "robust")}
+SYSTEMS = {"source_only": ("source_only", None), HOSTILE: ("tag_transfer", None)}
 
 
 def build_study(folder: Path, make_experiment: Callable[..., Experiment]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from endotransfer.testing.fixtures import MakeExperiment
 
 def train_two(root: Path, make_experiment: MakeExperiment) -> list[Path]:
     """`robust` (with pseudo-labels) and `source`, a few steps each."""
-    train(make_experiment("tagged", "semantic_transfer", "robust"), root / "robust")
+    train(make_experiment("tagged", "tag_transfer"), root / "robust")
     train(make_experiment("tagged", "source_only", epochs=1), root / "source")
     return [root / "robust", root / "source"]
 

@@ -44,7 +44,7 @@ def test_graphs_are_recorded_after_the_first_steps_of_a_stage(
     make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resumed: bool
 ) -> None:
     """A stage of 5 steps and one of 10; and from step 3 on, where too few are left of an epoch to show what it asks."""
-    experiment = make_experiment("tagged", "semantic_transfer", "robust", epochs=3, steps_per_epoch=5)
+    experiment = make_experiment("tagged", "tag_transfer", epochs=3, steps_per_epoch=5)
     if resumed:
         with monkeypatch.context() as leaving:
             leaving.setattr(Trainer, "_save_if_due", stop_at(3, Trainer._save_if_due))
@@ -119,9 +119,9 @@ def test_a_second_forward_in_a_step_does_not_overwrite_the_first() -> None:
 
 
 @needs_cuda
-@pytest.mark.parametrize("preset", ["paper", "robust"])
-def test_a_run_with_graphs_ends_well(make_experiment: Any, tmp_path: Path, preset: str) -> None:
+@pytest.mark.parametrize("method", ["semantic_transfer", "tag_transfer"])
+def test_a_run_with_graphs_ends_well(make_experiment: Any, tmp_path: Path, method: str) -> None:
     settings = {"accelerator": "cuda", "epochs": 4, "steps_per_epoch": 4, "workers": 2}
-    results = train(make_experiment("tagged", "semantic_transfer", preset, **settings), tmp_path / "run")
+    results = train(make_experiment("tagged", method, **settings), tmp_path / "run")
     assert results is not None
     assert results["miou"] >= 0

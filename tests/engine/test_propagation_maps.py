@@ -50,7 +50,7 @@ def test_a_kept_map_has_the_same_labels_in_colour_and_stays_when_its_pass_goes(t
 
 
 def test_a_run_keeps_a_map_of_each_watched_image_and_pass(tmp_path: Path, make_experiment: MakeExperiment) -> None:
-    train(make_experiment("tagged", "semantic_transfer", "robust", checkpoint_every=1), tmp_path / "run")
+    train(make_experiment("tagged", "tag_transfer", checkpoint_every=1), tmp_path / "run")
     kept = sorted((tmp_path / "run" / "propagation").glob("*"))
     assert [folder.name for folder in kept] == ["epoch-001", "epoch-002"]  # that of warm-up has no labels
     names = [sorted(path.relative_to(folder) for path in folder.rglob("*.png")) for folder in kept]

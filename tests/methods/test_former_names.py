@@ -28,5 +28,7 @@ def test_former_settings(settings: dict[str, object], present: dict[str, object]
 def test_what_is_gone_or_given_twice_is_refused() -> None:
     with pytest.raises(ConfigError, match="voting is no part of tag_transfer"):
         method_config(OLD | {"voting": "none"})
+    with pytest.raises(ConfigError, match="gamma cannot be set for tag_transfer"):
+        method_config(OLD | {"gamma": 0.5})
     with pytest.raises(ConfigError, match="same setting"):
         method_config(OLD | {"believe": "judge", "lesion_labeller": "auto"})

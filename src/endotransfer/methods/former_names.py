@@ -15,6 +15,12 @@ ROBUST_FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
 }  # fmt: skip
 # Measured as null on three transfers (docs/results.md), and gone with their code.
 REMOVED = ("voting", "voting_iterations", "evidence_spread", "false_alarms")
+# Never varied to any use: constants of tag_transfer and its labellers.
+FIXED = (
+    "untagged_mu", "untagged_warmup", "reduction", "pseudo_labels", "class_balance", "portion_start", "portion_step",
+    "portion_stop", "alpha", "gamma", "centroid_average", "centroid_history", "critic_lr", "image_portion",
+    "evidence_lr",
+)  # fmt: skip
 
 
 def with_present_names(settings: RawConfig) -> RawConfig:
@@ -28,6 +34,8 @@ def with_present_names(settings: RawConfig) -> RawConfig:
             continue
         if old in REMOVED:
             raise ConfigError(f"method.{old} is no part of tag_transfer: it changed no figure; leave it out.")
+        if old in FIXED:
+            raise ConfigError(f"method.{old} cannot be set for tag_transfer, where it is a constant; leave it out.")
         new, change = ROBUST_FIELDS.get(old, (old, lambda value: value))
         if new != old:
             tell_renamed(f"method.{old}", f"method.{new}")
