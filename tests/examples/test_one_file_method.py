@@ -29,5 +29,6 @@ def test_one_file_is_listed_and_tested(with_one_more_file: Path) -> None:
 
     (line,) = [line for line in said("-m", "endotransfer", "methods").splitlines() if line.startswith("minent ")]
     assert "[presets: default, strong]" in line
-    tests = said("-m", "pytest", "--collect-only", "-q", "-n0", "tests/contract/test_methods.py", "-k", "minent")
-    assert tests.count("tagged-minent-strong") > 10
+    collect = ("-m", "pytest", "--collect-only", "-q", "-n0", "tests/contract/test_methods.py", "-k", "minent")
+    tests = said(*collect, "-m", "")  # the extended ones too
+    assert tests.count("tagged-minent-default") > 10 and tests.count("tagged-minent-strong") > 10

@@ -100,7 +100,9 @@ def trained(make_experiment: MakeExperiment, tmp_path_factory: pytest.TempPathFa
 def in_two_processes(make_experiment: MakeExperiment, shared_folder: Path, request: pytest.FixtureRequest) -> Path:
     """A folder with the run of every case that is to be compared in this session."""
     items = [item for item in request.session.items if isinstance(item, pytest.Function)]
-    params = {item.callspec.params["case"] for item in items if item.originalname == TWO_PROCESSES}
+    # A test of the same name elsewhere may have no parameters at all.
+    specs = [getattr(item, "callspec", None) for item in items if item.originalname == TWO_PROCESSES]
+    params = {spec.params.get("case") for spec in specs if spec is not None}
     cases = sorted((case for case in params if isinstance(case, Case)), key=str)
 
     def experiment(case: Case) -> Experiment:
