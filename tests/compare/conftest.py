@@ -1,4 +1,4 @@
-"""Suites on the tiny world, and a training that takes no time: it writes what a run would write."""
+"""Suites on the tiny task, and a training that takes no time: it writes what a run would write."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ MakeSuite = Callable[..., Suite]
 
 @pytest.fixture
 def suite_file(make_experiment: Any, tmp_path: Path) -> Callable[..., Path]:
-    """`suite_file([systems], key=value)`: a suite's file on the tagged world."""
+    """`suite_file([systems], key=value)`: a suite's file on the tagged task."""
 
     def write(systems: Any, **keys: Any) -> Path:
         raw = make_experiment("tagged", "source_only", epochs=1, steps_per_epoch=1).model_dump(mode="json")

@@ -40,18 +40,18 @@ def bright_is_lesion(images: Tensor) -> SegOutput:
 
 @pytest.mark.parametrize("batch", [1, 7, 16, 200])
 def test_no_image_is_lost_whatever_the_batch(samples: list[Sample], batch: int) -> None:
-    scores, evidence = evaluate_samples(bright_is_lesion, samples, Classes(), (40, 40), CPU, batch=batch)
+    scores, agreement = evaluate_samples(bright_is_lesion, samples, Classes(), (40, 40), CPU, batch=batch)
     assert {image.key for image in scores.images()} == {sample.key for sample in samples}
-    assert evidence["tag_evidence"]["images"] == len(samples)
+    assert agreement["tag_evidence"]["images"] == len(samples)
 
 
 def test_a_perfect_rule_scores_nearly_perfectly_at_the_masks_own_size(samples: list[Sample]) -> None:
-    scores, evidence = evaluate_samples(bright_is_lesion, samples, Classes(), (64, 64), CPU, student=bright_is_lesion)
+    scores, agreement = evaluate_samples(bright_is_lesion, samples, Classes(), (64, 64), CPU, student=bright_is_lesion)
     summary = scores.summary(resamples=20)
     assert summary["iou_lesion"] > 90
     assert summary["tags"]["auroc"] == 100
-    assert evidence["tag_evidence"]["auroc_area"] == 100
-    assert evidence["tag_evidence"]["teacher_student_iou"] == 100
+    assert agreement["tag_evidence"]["auroc_area"] == 100
+    assert agreement["tag_evidence"]["teacher_student_iou"] == 100
     assert sum(int(image.matrix.sum()) for image in scores.images()) == sum(
         (32 + index % 7) * (35 + index % 7) for index in range(101)
     )
@@ -59,9 +59,9 @@ def test_a_perfect_rule_scores_nearly_perfectly_at_the_masks_own_size(samples: l
 
 def test_images_without_masks_leave_only_what_tags_can_tell(samples: list[Sample]) -> None:
     bare = [Sample(sample.key, sample.image, None, sample.tag) for sample in samples[:10]]
-    scores, evidence = evaluate_samples(bright_is_lesion, bare, Classes(), (32, 32), CPU)
+    scores, agreement = evaluate_samples(bright_is_lesion, bare, Classes(), (32, 32), CPU)
     assert scores.summary(resamples=5)["miou"] is None
-    assert "not an IoU" in evidence["tag_evidence"]["note"]
+    assert "not an IoU" in agreement["tag_evidence"]["note"]
 
 
 def test_progress_is_told_and_a_wrong_size_named(samples: list[Sample], tmp_path: Path) -> None:

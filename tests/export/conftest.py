@@ -1,4 +1,4 @@
-"""Bundles of a tiny network, one for each world; exporting takes seconds, so it is done once."""
+"""Bundles of a tiny network, one for each task; exporting takes seconds, so it is done once."""
 
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,8 @@ def networks() -> dict[str, Any]:
 def bundles(tmp_path_factory: pytest.TempPathFactory, networks: dict[str, Any]) -> dict[str, tuple[Path, Path]]:
     """TaskInfo -> (model folder, bundle)."""
     root, plain = tmp_path_factory.mktemp("bundles"), network.export_network
-    for world in TASKS:
+    for task in TASKS:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(network, "export_network", lambda *given, w=world: networks.setdefault(w, plain(*given)))
-            write_bundle(write_model(root / f"{world}-model", world), root / world)
-    return {world: (root / f"{world}-model", root / world) for world in TASKS}
+            patch.setattr(network, "export_network", lambda *given, w=task: networks.setdefault(w, plain(*given)))
+            write_bundle(write_model(root / f"{task}-model", task), root / task)
+    return {task: (root / f"{task}-model", root / task) for task in TASKS}

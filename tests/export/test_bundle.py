@@ -27,16 +27,16 @@ ROOT = Path(__file__).parents[2]
 Bundles = dict[str, tuple[Path, Path]]
 
 
-@pytest.mark.parametrize("world", TASKS)
-def test_the_graph_equals_torch_on_50_phantom_images_of_two_sizes(bundles: Bundles, world: str) -> None:
-    model, bundle = bundles[world]
+@pytest.mark.parametrize("task", TASKS)
+def test_the_graph_equals_torch_on_50_phantom_images_of_two_sizes(bundles: Bundles, task: str) -> None:
+    model, bundle = bundles[task]
     ours, theirs = endotransfer.load(bundle), endotransfer.load(model, "cpu")
     assert isinstance(ours, OnnxPredictor) and ours.classes == theirs.classes
     for image in phantoms([(48, 64), (90, 71)], each=25):
         one, other = ours.predict(image), theirs.predict(image)
         np.testing.assert_allclose(one.probabilities, other.probabilities, atol=1e-3)
         assert (one.mask != other.mask).mean() < 0.01
-        if world == "tagged":
+        if task == "tagged":
             assert one.lesion_probability == pytest.approx(other.lesion_probability, abs=1e-3)
         else:
             assert one.lesion_probability is other.lesion_probability is None

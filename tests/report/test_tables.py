@@ -56,8 +56,8 @@ def test_markdown_has_the_same_rows() -> None:
 
 
 def test_without_masks_the_tags_speak() -> None:
-    evidence = {"note": "tags only", "lesion_found_in_lesion_images": 81.25, "images": 3}
-    text = printed([result("source_only", miou=None, tag_evidence=evidence)], 80)
+    agreement = {"note": "tags only", "lesion_found_in_lesion_images": 81.25, "images": 3}
+    text = printed([result("source_only", miou=None, tag_evidence=agreement)], 80)
     assert "tags only" in text
     assert "lesion found in lesion images: 81.2 %" in text
-    assert "What tags alone" not in printed([result("source_only", tag_evidence=evidence)], 80)
+    assert "What tags alone" not in printed([result("source_only", tag_evidence=agreement)], 80)

@@ -1,4 +1,4 @@
-"""The command line as a user meets it, and a small world and experiment that a test may damage."""
+"""The command line as a user meets it, and a small study and experiment that a test may damage."""
 
 import re
 import shutil
@@ -34,15 +34,15 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.fixture
-def world(tasks: dict[str, Path], tmp_path: Path) -> Path:
-    """A copy of the tagged world that a test may damage."""
+def study(tasks: dict[str, Path], tmp_path: Path) -> Path:
+    """A copy of the tagged study that a test may damage."""
     return Path(shutil.copytree(tasks["tagged"], tmp_path / "tagged"))
 
 
 @pytest.fixture
-def experiment(make_experiment: Any, world: Path, tmp_path: Path) -> Path:
+def experiment(make_experiment: Any, study: Path, tmp_path: Path) -> Path:
     path = tmp_path / "experiment.yaml"
-    path.write_text(as_yaml(make_experiment("tagged", "source_only", data=world, epochs=1, steps_per_epoch=2)))
+    path.write_text(as_yaml(make_experiment("tagged", "source_only", data=study, epochs=1, steps_per_epoch=2)))
     return path
 
 

@@ -68,40 +68,40 @@ def first_of(folder: Path) -> Path:
     return sorted(folder.iterdir())[0]
 
 
-def damage_missing_folder(world: Path) -> str:
-    shutil.rmtree(world / "capsule")
+def damage_missing_folder(study: Path) -> str:
+    shutil.rmtree(study / "capsule")
     return "capsule"
 
 
-def damage_truncated_image(world: Path) -> str:
-    path = first_of(world / "capsule" / "images")
+def damage_truncated_image(study: Path) -> str:
+    path = first_of(study / "capsule" / "images")
     path.write_bytes(path.read_bytes()[:200])
     return path.name
 
 
-def damage_empty_image(world: Path) -> str:
-    path = first_of(world / "gastroscopy" / "images")
+def damage_empty_image(study: Path) -> str:
+    path = first_of(study / "gastroscopy" / "images")
     path.write_bytes(b"")
     return path.name
 
 
-def damage_mask_of_another_size(world: Path) -> str:
-    path = first_of(world / "gastroscopy" / "masks")
+def damage_mask_of_another_size(study: Path) -> str:
+    path = first_of(study / "gastroscopy" / "masks")
     Image.fromarray(np.zeros((9, 9), np.uint8)).save(path)
     return path.stem
 
 
-def damage_unknown_class(world: Path) -> str:
-    path = first_of(world / "gastroscopy" / "masks")
+def damage_unknown_class(study: Path) -> str:
+    path = first_of(study / "gastroscopy" / "masks")
     mask = np.asarray(Image.open(path)).copy()
     mask[:3] = np.array([[1], [2], [3]], np.uint8)
     Image.fromarray(mask // 255 + (mask < 9) * mask).save(path)
     return path.name
 
 
-def damage_tag_against_mask(world: Path) -> str:
-    table = world / "gastroscopy" / "labels.csv"
-    masks = {path.stem for path in (world / "gastroscopy" / "masks").iterdir()}
+def damage_tag_against_mask(study: Path) -> str:
+    table = study / "gastroscopy" / "labels.csv"
+    masks = {path.stem for path in (study / "gastroscopy" / "masks").iterdir()}
     lines = table.read_text().splitlines()
     index = next(i for i, line in enumerate(lines) if ",lesion," in line and line.split(",")[0] in masks)
     lines[index] = lines[index].replace(",lesion,", ",normal,")
@@ -109,8 +109,8 @@ def damage_tag_against_mask(world: Path) -> str:
     return lines[index].split(",")[0]
 
 
-def damage_empty_split(world: Path) -> str:
-    table = world / "capsule" / "labels.csv"
+def damage_empty_split(study: Path) -> str:
+    table = study / "capsule" / "labels.csv"
     table.write_text(table.read_text().replace(",test", ",train"))
     return "test"
 
@@ -123,18 +123,18 @@ DAMAGES = [
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__.removeprefix("damage_"))
 def test_data_that_cannot_be_used(
-    command: Any, experiment: Path, world: Path, tmp_path: Path, damage: Callable[[Path], str]
+    command: Any, experiment: Path, study: Path, tmp_path: Path, damage: Callable[[Path], str]
 ) -> None:
-    named = damage(world)
+    named = damage(study)
     code, output = command("train", experiment, "--out", tmp_path / "run", "--set", "method.name=semantic_transfer")
     assert code == DATA
     says(output, named)
 
 
 def test_a_contradiction_in_the_test_set_is_found_before_training(
-    command: Any, experiment: Path, world: Path, tmp_path: Path
+    command: Any, experiment: Path, study: Path, tmp_path: Path
 ) -> None:
-    table = world / "capsule" / "labels.csv"
+    table = study / "capsule" / "labels.csv"
     lines = table.read_text().splitlines()
     index = next(i for i, line in enumerate(lines) if ",lesion," in line and line.endswith("test"))
     lines[index] = lines[index].replace(",lesion,", ",normal,")
@@ -148,8 +148,8 @@ def test_a_contradiction_in_the_test_set_is_found_before_training(
     assert "tagged normal" in output
 
 
-def test_no_source_mask_at_all(command: Any, experiment: Path, world: Path, tmp_path: Path) -> None:
-    shutil.rmtree(world / "gastroscopy" / "masks")
+def test_no_source_mask_at_all(command: Any, experiment: Path, study: Path, tmp_path: Path) -> None:
+    shutil.rmtree(study / "gastroscopy" / "masks")
     code, output = command("train", experiment, "--out", tmp_path / "run")
     assert code == DATA
     says(output, "no source image has a mask")
@@ -207,22 +207,22 @@ def test_every_checkpoint_damaged(command: Any, experiment: Path, tmp_path: Path
     says(output, "step-")
 
 
-def test_a_damaged_or_foreign_model(command: Any, experiment: Path, world: Path, tmp_path: Path) -> None:
+def test_a_damaged_or_foreign_model(command: Any, experiment: Path, study: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     command("train", experiment, "--out", run)
-    code, output = command("evaluate", tmp_path, "--data", world / "capsule")
+    code, output = command("evaluate", tmp_path, "--data", study / "capsule")
     assert code == CHECKPOINT
     says(output, "no trained model")
     weights = run / "model" / "weights.safetensors"
     whole = weights.read_bytes()
     weights.write_bytes(whole[:-10])
-    code, output = command("evaluate", run, "--data", world / "capsule")
+    code, output = command("evaluate", run, "--data", study / "capsule")
     assert code == CHECKPOINT
     says(output, "checksum")
     info = run / "model" / "config.json"
     weights.write_bytes(whole)
     info.write_text(info.read_text().replace('"aspp_channels": 16', '"aspp_channels": 24'))
-    code, output = command("evaluate", run, "--data", world / "capsule")
+    code, output = command("evaluate", run, "--data", study / "capsule")
     assert code == CHECKPOINT
     says(output, "another model")
 
@@ -252,18 +252,18 @@ def test_no_write_permission(command: Any, experiment: Path) -> None:
     says(output, "/proc/endotransfer-run", "--out")
 
 
-def test_predict_names_what_it_could_not_read(command: Any, experiment: Path, world: Path, tmp_path: Path) -> None:
+def test_predict_names_what_it_could_not_read(command: Any, experiment: Path, study: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     command("train", experiment, "--out", run)
-    broken = first_of(world / "capsule" / "images")
+    broken = first_of(study / "capsule" / "images")
     broken.write_bytes(b"not an image")
-    code, output = command("predict", run, world / "capsule" / "images", "--out", tmp_path / "predicted")
+    code, output = command("predict", run, study / "capsule" / "images", "--out", tmp_path / "predicted")
     assert code == 0
     assert "not a medical device" in output
     assert f"not predicted: {broken}" in output.replace("\n", "")
     assert "11 of 12 images" in output
     assert len(list((tmp_path / "predicted" / "masks").iterdir())) == 11
-    code, output = command("predict", run, world / "capsule" / "images", "--out", tmp_path / "predicted")
+    code, output = command("predict", run, study / "capsule" / "images", "--out", tmp_path / "predicted")
     assert code == DATA
     says(output, "not empty")
     code, output = command("predict", run, tmp_path / "nowhere", "--out", tmp_path / "other")

@@ -20,9 +20,9 @@ PATIENCE = 240  # seconds; a busy machine takes long to import torch
 
 
 @pytest.fixture
-def suite(make_experiment: Any, world: Path, tmp_path: Path) -> Path:
+def suite(make_experiment: Any, study: Path, tmp_path: Path) -> Path:
     """Two systems; the second takes so long that it is at work when the first is done."""
-    raw = make_experiment("tagged", "source_only", data=world, epochs=1, steps_per_epoch=2).model_dump(mode="json")
+    raw = make_experiment("tagged", "source_only", data=study, epochs=1, steps_per_epoch=2).model_dump(mode="json")
     long = {"epochs": 2, "steps_per_epoch": 20, "checkpoint_every": 2}
     raw["systems"] = ["source_only", {"name": "lta", "preset": "single", "training": long}]
     path = tmp_path / "suite.yaml"

@@ -103,7 +103,7 @@ def test_a_body_that_grows_too_large_is_cut_off(client: TestClient, monkeypatch:
 
 
 async def _ask(receive: Any, app: Any = None) -> list[dict[str, Any]]:
-    """What the guard sends for a POST whose body comes from `receive`."""
+    """What access control sends for a POST whose body comes from `receive`."""
 
     async def read_all(scope: Any, receive: Any, send: Any) -> None:
         while (await receive()).get("more_body"):

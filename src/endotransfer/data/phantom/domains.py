@@ -25,7 +25,7 @@ class PhantomDomain:
     name: str
     frames: tuple[str, ...]  # shapes of the visible field, see optics.frame
     lens: float  # tangent of half the angle of view
-    wall_views: float  # share of images that look at the wall, with the lumen out of sight
+    wall_views: float  # share of images that look at the wall, with the lumen out of view
     tones: tuple[Colour, ...]  # mucosa of healthy patients; each patient is a mixture
     flush: Colour  # what blood under the mucosa multiplies its colour by
     inflamed: Colour  # the same where the mucosa is ill
