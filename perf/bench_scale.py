@@ -138,7 +138,7 @@ def measure_memory() -> None:
 
 
 def _peak_of(images: int) -> float:
-    command = [sys.executable, "-m", "benchmarks.bench_scale", "--peak", str(images)]
+    command = [sys.executable, "-m", "perf.bench_scale", "--peak", str(images)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(json.loads(done.stdout.splitlines()[-1])["megabytes"])
 
