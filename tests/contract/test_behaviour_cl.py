@@ -1,9 +1,7 @@
 """CL does what it is for: predictions come to cover what the regression says, and sure super-pixels teach."""
 
-import os
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,19 +28,6 @@ def batch(make_experiment: Any) -> FullBatch:
 @pytest.fixture
 def build(make_experiment: Any) -> Any:
     return partial(build_method, make_experiment, "cl")
-
-
-@pytest.fixture
-def real_weights() -> Any:
-    shared = Path(os.environ.get("ENDOTRANSFER_SHARED", Path(__file__).parents[3] / "shared"))
-
-    def find(name: str) -> Path:
-        path = shared / "weights" / name
-        if not path.is_file():
-            pytest.skip(f"no {name} (set ENDOTRANSFER_SHARED to the folder that holds weights/)")
-        return path
-
-    return find
 
 
 class Target:

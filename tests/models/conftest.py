@@ -1,8 +1,6 @@
 """Tiny inputs, tiny settings, and the folder of real weights where there is one."""
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,18 +46,3 @@ def shake() -> Callable[[nn.Module], None]:
                     tensor.data.copy_(0.1 * torch.randn(tensor.shape, generator=generator))
 
     return randomise
-
-
-@pytest.fixture
-def real_weights() -> Callable[[str], Path]:
-    """The path of a file of real ImageNet weights, or a skipped test."""
-    beside = Path(__file__).parents[3] / "shared"
-    shared = Path(os.environ.get("ENDOTRANSFER_SHARED", beside))
-
-    def find(name: str) -> Path:
-        path = shared / "weights" / name
-        if not path.is_file():
-            pytest.skip(f"no {name} (set ENDOTRANSFER_SHARED to the folder that holds weights/)")
-        return path
-
-    return find

@@ -30,6 +30,7 @@ from endotransfer.pseudo_labels.target_set import TargetSet
 
 PORTION = (0.25, 0.05, 0.55)  # of the dataset thresholds: first, more each epoch, last; the paper's
 GAMMA, ALPHA = 0.7, 1.0  # Algorithm 3 and Eq. 7, as in the paper
+CRITIC_LR = 1e-4  # as in the paper's method
 UNTAGGED_WARMUP = 0.5  # share of all epochs at least, where there are no tags
 UNTAGGED_MU = 0.0001  # mu at most where there are no tags: nothing holds rare classes against a pull on few pixels
 
@@ -109,7 +110,7 @@ class TagTransfer(Method):
 
     def optimiser(self, phase: str) -> Optimizer | None:
         if phase == "critic":
-            return Adam(self.critic.parameters(), lr=1e-4, betas=(0.9, 0.99))
+            return Adam(self.critic.parameters(), lr=CRITIC_LR, betas=(0.9, 0.99))
         return None
 
     def target_pass(self, target: TargetSet) -> dict[str, float]:
