@@ -135,15 +135,16 @@ def fill_superpixels(labels: list[list[int]], superpixels: list[list[int]], clas
 # -- Algorithm 3 and Equation 7 ------------------------------------------------------------------------------------
 
 
-def newest_centroid(features: list[list[float]], labels: list[int], k: int, per_class: bool) -> list[float]:
-    """Line 7 or 8: pixels -> channels.  `per_class` divides by the pixels of the class instead of all."""
+def newest_centroid(features: list[list[float]], labels: list[int], k: int, over: str) -> list[float]:
+    """Line 7 or 8: pixels -> channels; the sum is divided by the number of `all_pixels`, or of other ones."""
     total = [0.0] * len(features[0])
     count = 0
     for feature, label in zip(features, labels, strict=True):
         if label == k:
             count += 1
             total = [a + b for a, b in zip(total, feature, strict=True)]
-    divisor = count if per_class else len(features)
+    labelled = sum(label != IGNORE for label in labels)
+    divisor = {"class_pixels": count, "labelled_pixels": labelled, "all_pixels": len(features)}[over]
     return [value / max(1, divisor) for value in total]
 
 

@@ -60,7 +60,9 @@ class Batch:
 
     source: SourceBatch | None = None
     target: TargetBatch | None = None
-    reviewed: SourceBatch | None = None  # target images with masks that a person confirmed: the engine's
+    # The engine's own, which supervise every method alike:
+    reviewed: SourceBatch | None = None  # target images with masks that a person confirmed
+    normals: TargetBatch | None = None  # target images tagged normal
 
 
 @dataclass

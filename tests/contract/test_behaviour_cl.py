@@ -165,7 +165,7 @@ def test_landmarks_teach_the_network_their_class(build: Any, batch: FullBatch) -
 def test_landmark_terms_are_the_recipes(build: Any, batch: FullBatch) -> None:
     """A network that says one half everywhere: each landmark costs log 2 by its weight, which is 1 on average."""
     method = build(distribution_weight=0)
-    for parameter in (*method.segmenter.pixel_classifier.parameters(), method.segmenter.refinement.convolution.weight):
+    for parameter in (*method.segmenter.pixel_classifier.parameters(), method.segmenter.refinement.product.weight):
         torch.nn.init.zeros_(parameter)
     stored = torch.full((4, 32, 32), IGNORE)
     stored[:, :16] = 0

@@ -8,15 +8,17 @@ import pytest
 import torch
 from lightning.fabric import Fabric
 from torch import Tensor, nn
+from torch._dynamo.testing import CompileCounter
 
 from endotransfer.config import ModelConfig
 from endotransfer.engine.callbacks import TrainingEvent
-from endotransfer.engine.graphs import OFTEN, use_graphs
+from endotransfer.engine.graphs import MANY_STEPS, OFTEN, compute, use_graphs, worth_compiling
 from endotransfer.engine.run import train
 from endotransfer.engine.trainer import Trainer
 from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
 
 Save = Callable[[Trainer, TrainingEvent], None]
+IMAGES = torch.rand(2, 3, 64, 64, generator=torch.Generator().manual_seed(0))
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 
@@ -73,9 +75,32 @@ def gradients(segmenter: Segmenter, images: Tensor) -> dict[str, Tensor]:
     return {name: p.grad.clone() for name, p in segmenter.named_parameters() if p.grad is not None}
 
 
+@pytest.mark.parametrize(
+    "asked, steps, compiled",
+    [("auto", MANY_STEPS, True), ("auto", MANY_STEPS - 1, False), ("always", 1, True), ("never", 10**6, False)],
+)
+def test_a_short_run_is_compiled_only_where_it_is_asked_for(
+    asked: Literal["auto", "always", "never"], steps: int, compiled: bool
+) -> None:
+    assert worth_compiling(asked, steps) is compiled
+
+
+def test_compiled_code_is_shared_by_all_segmenters_of_one_shape() -> None:
+    """Otherwise a benchmark would compile anew for every cell, and lose more than it gains."""
+    model = ModelConfig(backbone="test_resnet", pretrained=False, norm="group", multi_grid=None, aspp_channels=8)
+    torch._dynamo.reset()
+    counted = CompileCounter()
+    compiled = torch.compile(compute, dynamic=False, fullgraph=True, backend=counted)
+    for _ in range(2):
+        segmenter = build_segmenter(model, 2, tags=True).train()
+        for ours, plain in zip(compiled(segmenter, IMAGES), compute(segmenter, IMAGES), strict=True):
+            assert ours.shape == plain.shape
+    assert counted.frame_count == 1
+
+
 @needs_cuda
-@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
-def test_gradients_are_those_of_plain_training(precision: Literal["32-true", "bf16-mixed"]) -> None:
+@pytest.mark.parametrize("precision, compiled", [("32-true", False), ("bf16-mixed", False), ("bf16-mixed", True)])
+def test_gradients_are_those_of_plain_training(precision: Literal["32-true", "bf16-mixed"], compiled: bool) -> None:
     torch.backends.cudnn.allow_tf32 = False
     model = ModelConfig(backbone="test_resnet", pretrained=False, norm="group", multi_grid=None, dropout=0.0)
     fabric = Fabric(accelerator="gpu", devices=1, precision=precision)
@@ -83,7 +108,7 @@ def test_gradients_are_those_of_plain_training(precision: Literal["32-true", "bf
     first, second = torch.rand(2, 4, 3, 64, 64, device=fabric.device)
     with fabric.autocast():
         plain = [gradients(segmenter, images) for images in (first, second)]
-    graphs = use_graphs(fabric, segmenter, "group")
+    graphs = use_graphs(fabric, segmenter, "group", compiled)
     assert graphs is not None
     with fabric.autocast():
         for _ in range(OFTEN):
@@ -119,9 +144,9 @@ def test_a_second_forward_in_a_step_does_not_overwrite_the_first() -> None:
 
 
 @needs_cuda
-@pytest.mark.parametrize("method", ["semantic_transfer", "tag_transfer"])
-def test_a_run_with_graphs_ends_well(make_experiment: Any, tmp_path: Path, method: str) -> None:
-    settings = {"accelerator": "cuda", "epochs": 4, "steps_per_epoch": 4, "workers": 2}
+@pytest.mark.parametrize("method, compiled", [("semantic_transfer", "always"), ("tag_transfer", "never")])
+def test_a_run_with_graphs_ends_well(make_experiment: Any, tmp_path: Path, method: str, compiled: str) -> None:
+    settings = {"accelerator": "cuda", "epochs": 4, "steps_per_epoch": 4, "workers": 2, "compile": compiled}
     results = train(make_experiment("tagged", method, **settings), tmp_path / "run")
     assert results is not None
     assert results["miou"] >= 0

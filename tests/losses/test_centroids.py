@@ -14,6 +14,7 @@ from endotransfer.losses.centroids import (
     Absent,
     Average,
     Centroids,
+    DomainCentroids,
     History,
     alignment,
     class_sums,
@@ -44,9 +45,9 @@ def steps(draw: st.DrawFn) -> Case:
     return batches, classes
 
 
-def literal_newest(features: Tensor, labels: Tensor, k: int, per_class: bool) -> list[float]:
+def literal_newest(features: Tensor, labels: Tensor, k: int, over: Average) -> list[float]:
     pixels = features.movedim(1, -1).flatten(0, 2)
-    return literal.newest_centroid(pixels.tolist(), labels.flatten().tolist(), k, per_class)
+    return literal.newest_centroid(pixels.tolist(), labels.flatten().tolist(), k, over)
 
 
 def run(centroids: Centroids, batches: Batches, classes: int) -> Tensor:
@@ -56,18 +57,18 @@ def run(centroids: Centroids, batches: Batches, classes: int) -> Tensor:
     return current
 
 
-@given(steps(), st.floats(0, 0.99), st.sampled_from(["all_pixels", "class_pixels"]))
+@given(steps(), st.floats(0, 0.99), st.sampled_from(get_args(Average)))
 @examples(300)
 def test_sum_is_algorithm_3(case: Case, gamma: float, average: Average) -> None:
     batches, classes = case
     channels = batches[0][0].shape[1]
     found = run(Centroids(classes, channels, gamma, average=average), batches, classes)
     for k in range(classes):
-        newest = [literal_newest(*batch, k, average == "class_pixels") for batch in batches]
+        newest = [literal_newest(*batch, k, average) for batch in batches]
         assert found[k].tolist() == pytest.approx(literal.algorithm_3_sum(newest, gamma), abs=1e-9)
 
 
-@given(steps(), st.floats(0, 0.99), st.sampled_from(["all_pixels", "class_pixels"]))
+@given(steps(), st.floats(0, 0.99), st.sampled_from(get_args(Average)))
 @examples(300)
 def test_moving_average_starts_at_the_first_and_skips_absent_classes(
     case: Case, gamma: float, average: Average
@@ -79,10 +80,56 @@ def test_moving_average_starts_at_the_first_and_skips_absent_classes(
         expected = None
         for features, labels in batches:
             if (labels == k).any():
-                newest = torch.tensor(literal_newest(features, labels, k, average == "class_pixels"))
+                newest = torch.tensor(literal_newest(features, labels, k, average))
                 expected = newest if expected is None else gamma * expected + (1 - gamma) * newest
         expected = torch.zeros(channels) if expected is None else expected
         assert found[k].tolist() == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+@given(steps(), st.floats(0, 0.99), st.sampled_from(get_args(Average)))
+@examples(300)
+def test_weighted_mean_is_the_sum_over_its_weights(case: Case, gamma: float, average: Average) -> None:
+    batches, classes = case
+    channels = batches[0][0].shape[1]
+    found = run(Centroids(classes, channels, gamma, average=average, history="weighted_mean"), batches, classes)
+    weights = sum(gamma**age for age in range(len(batches)))
+    for k in range(classes):
+        newest = [literal_newest(*batch, k, average) for batch in batches]
+        expected = [value / weights for value in literal.algorithm_3_sum(newest, gamma)]
+        assert found[k].tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_weighted_mean_is_no_longer_after_many_steps_and_a_sum_is() -> None:
+    lengths = {}
+    for history in ("weighted_mean", "sum"):
+        centroids = Centroids(1, 1, 0.7, average="class_pixels", history=history)
+        lengths[history] = [centroids(torch.ones(1, 1), torch.tensor([1]), 1).item() for _ in range(30)]
+    assert lengths["weighted_mean"] == pytest.approx([1.0] * 30)
+    assert lengths["sum"][-1] == pytest.approx(1 / 0.3, rel=1e-3)
+
+
+def test_unlabelled_pixels_do_not_shrink_a_centroid_over_labelled_ones() -> None:
+    """Three quarters of the target have no pseudo-label at first: divided by all pixels it never meets the source."""
+    features, whole = torch.ones(1, 2, 2, 2), torch.zeros(1, 2, 2, dtype=torch.long)
+    sparse = torch.tensor([[[0, IGNORE], [IGNORE, IGNORE]]])
+    found = {}
+    for average in ("labelled_pixels", "all_pixels"):
+        of_both = [Centroids(1, 2, average=average)(*class_sums(features, some, 1), 4) for some in (whole, sparse)]
+        found[average] = alignment(of_both[0], of_both[1], 1.0).item()
+    assert found == {"labelled_pixels": 0.0, "all_pixels": pytest.approx(2 * (0.75**2 + 0.75))}
+
+
+def test_a_mean_distance_is_equation_7_over_channels_and_classes() -> None:
+    generator = torch.Generator().manual_seed(0)
+    features = torch.rand(2, 6, 4, 4, generator=generator)
+    labels = torch.randint(0, 3, (2, 8, 8), generator=generator)
+    found = {
+        distance: DomainCentroids(
+            3, 6, 0.7, 1.0, average="labelled_pixels", history="weighted_mean", distance=distance
+        )(features, labels, features.flip(0), labels)
+        for distance in ("sum", "mean")
+    }
+    torch.testing.assert_close(found["mean"], found["sum"] / 18)
 
 
 @given(steps(), st.floats(0, 2))
@@ -107,7 +154,7 @@ def test_absent_class_fades_as_printed_or_stays(absent: Absent) -> None:
     assert current.flatten().tolist() == [0.5 * 4 + 1, 4.0 if absent == "add_zero" else 8.0]
 
 
-@pytest.mark.parametrize("history, weight", [("sum", 1.0), ("moving_average", 0.3)])
+@pytest.mark.parametrize("history, weight", [("sum", 1.0), ("weighted_mean", 1 / 1.7), ("moving_average", 0.3)])
 def test_only_the_newest_term_carries_gradient(history: History, weight: float) -> None:
     centroids = Centroids(1, 1, 0.7, average="class_pixels", history=history)
     old, new = (torch.tensor([[value]], requires_grad=True) for value in (3.0, 5.0))
@@ -118,8 +165,8 @@ def test_only_the_newest_term_carries_gradient(history: History, weight: float) 
     assert not centroids.history.requires_grad
 
 
-@pytest.mark.parametrize("average", ["all_pixels", "class_pixels"])
-@pytest.mark.parametrize("history", ["sum", "moving_average"])
+@pytest.mark.parametrize("average", get_args(Average))
+@pytest.mark.parametrize("history", get_args(History))
 def test_gradient_reaches_the_features(average: Average, history: History) -> None:
     generator = torch.Generator().manual_seed(0)
     features = torch.randn(2, 3, 2, 2, generator=generator, dtype=torch.float64, requires_grad=True)

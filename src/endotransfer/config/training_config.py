@@ -36,6 +36,8 @@ class TrainingConfig(Strict):
     batch_target: int = Field(default=4, ge=1, le=LARGEST_BATCH)
     batch_reviewed: int = Field(default=4, ge=1, le=LARGEST_BATCH)  # where data.reviewed is `use`
     reviewed_weight: float = Field(default=1.0, gt=0)  # of their cross-entropy
+    batch_normals: int = Field(default=4, ge=1, le=LARGEST_BATCH)  # where data.normal_masks is true
+    mean_teacher: float | None = Field(default=None, ge=0, lt=1)  # momentum of the averaged weights that predict
     sampling: Literal["images", "classes"] = "images"  # classes: each comes up equally often in source masks
     masked_share: float = Field(default=0.5, gt=0, le=1)  # of a source batch, where tag-only source images exist
     optimiser: Literal["adam", "adamw", "sgd"] = "adam"
@@ -51,6 +53,7 @@ class TrainingConfig(Strict):
     accumulate: int = Field(default=1, ge=1)  # batches whose gradients make one step
     clip: float | None = Field(default=None, gt=0)  # largest norm of a gradient
     precision: Literal["32", "bf16", "64"] = "32"
+    compile: Literal["auto", "always", "never"] = "auto"  # the recorded segmenter; auto: where a run is long enough
     graphs: bool = True  # CUDA graphs for the segmenter, where they change nothing but the speed
     accelerator: Literal["auto", "cpu", "cuda"] = "auto"  # auto: cuda or cpu, never MPS, which has no float64
     devices: int = Field(default=1, ge=1)

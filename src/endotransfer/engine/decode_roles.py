@@ -24,11 +24,12 @@ class DecodedRoles:
     tagged: DecodedImages | None  # source images with tags only
     target: DecodedImages | None
     reviewed: DecodedImages | None  # target images with a mask that a person confirmed
+    normals: DecodedImages | None  # target images tagged normal, where they count as masks
 
     @property
     def notes(self) -> Counter[str]:
         """What was converted while reading, and how often."""
-        roles = (self.masked, self.tagged, self.target, self.reviewed)
+        roles = (self.masked, self.tagged, self.target, self.reviewed, self.normals)
         return sum((images.notes for images in roles if images), Counter[str]())
 
 
@@ -62,4 +63,5 @@ def decode_roles(
         decode(roles.tagged, "source tags", source_shape, masks=False),
         decode(roles.target, "target", data.shape, masks=False),
         decode(roles.reviewed, "reviewed masks", data.shape, masks=True, reviewed=True),
+        decode(roles.normals, "normal target images", data.shape, masks=False),
     )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from endotransfer.batch import UNKNOWN_TAG, Sample
+from endotransfer.batch import NORMAL, UNKNOWN_TAG, Sample
 from endotransfer.config import DataConfig, FolderConfig
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.folders.domain import Domain, FolderPart, distinct_names, read_domain
@@ -28,6 +28,7 @@ class ExperimentData:
 
     unused: int = 0  # source images with neither mask nor tag
     reviewed: list[Sample] = field(default_factory=list)  # target images with a mask that a person confirmed
+    normals: list[Sample] = field(default_factory=list)  # target images tagged normal, where they count as masks
     notes: Counter[str] = field(default_factory=Counter)  # what was left out of the folders, and how many files
 
     @property
@@ -63,10 +64,9 @@ def load_data(data: DataConfig, needs: Needs) -> ExperimentData:
     test_classes = test.classes if test else source.classes
     tagged = tagged if tags else []
     unused = len(source.samples) - len(masked) - len(tagged)
-    reviewed = _reviewed(data, target)
     return ExperimentData(
-        source.classes, tags, masked, tagged, target_samples, test_samples, test_classes, unused, reviewed,
-        _left_out(source, target, test),
+        source.classes, tags, masked, tagged, target_samples, test_samples, test_classes, unused,
+        _reviewed(data, target), _normals(data, target), _left_out(source, target, test),
     )  # fmt: skip
 
 
@@ -79,6 +79,18 @@ def _reviewed(data: DataConfig, target: Domain | None) -> list[Sample]:
         raise DataError(
             "data.reviewed is `use` but no target training image has a reviewed mask; confirm some with "
             "`endotransfer serve RUN --images FOLDER`, or write `reviewed: ignore`."
+        )
+    return found
+
+
+def _normals(data: DataConfig, target: Domain | None) -> list[Sample]:
+    """The target's training images tagged normal: not one of their pixels is a lesion, so no mask need be opened."""
+    if not data.normal_masks:
+        return []
+    found = [sample for sample in target.samples if sample.tag == NORMAL] if target else []
+    if not found:
+        raise DataError(
+            "data.normal_masks is true but no target training image is tagged normal; tag some, or leave it out."
         )
     return found
 

@@ -5,7 +5,7 @@ from lightning.fabric import Fabric
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from endotransfer.batch import Batch
+from endotransfer.batch import NORMAL, Batch
 from endotransfer.config import TrainingConfig
 from endotransfer.distributed import sum_over_processes, world_size
 from endotransfer.engine.finite import stop_unless_finite
@@ -51,7 +51,9 @@ class PhaseUpdate:
         sums: dict[str, Tensor] = {}
         for batch, memo in zip(batches, memos, strict=True):
             with self.fabric.autocast():
-                terms = self.method.losses(phase, batch, memo) | self._reviewed_term(phase, batch)
+                terms = self.method.losses(phase, batch, memo)
+                if "segmenter" in self.method.phases[phase]:
+                    terms |= self._terms_of_known_targets(batch)
             total = torch.stack(list(terms.values())).sum() / len(batches)
             if total.requires_grad:
                 self.fabric.backward(total)
@@ -59,13 +61,22 @@ class PhaseUpdate:
                 sums[name] = sums.get(name, 0) + value.detach() / len(batches)
         return sums
 
-    def _reviewed_term(self, phase: str, batch: Batch) -> dict[str, Tensor]:
-        """Masks that a person confirmed on target images supervise every method alike, while its segmenter trains."""
-        if batch.reviewed is None or "segmenter" not in self.method.phases[phase]:
-            return {}
-        output = self.method.segmenter(batch.reviewed.images, domain="target")
-        logits = output.at(batch.reviewed.images.shape[-2:])
-        return {"reviewed": self.training.reviewed_weight * segmentation(logits, batch.reviewed.masks)}
+    def _terms_of_known_targets(self, batch: Batch) -> dict[str, Tensor]:
+        """What is known of target pixels supervises every method alike, while its segmenter trains.
+
+        Masks that a person confirmed, and images tagged normal, of which every pixel is.
+        """
+        terms = {}
+        if (reviewed := batch.reviewed) is not None:
+            terms["reviewed"] = self.training.reviewed_weight * self._on_target(reviewed.images, reviewed.masks)
+        if (normals := batch.normals) is not None:
+            empty = torch.full_like(normals.images[:, 0], NORMAL, dtype=torch.long)
+            terms["normals"] = self._on_target(normals.images, empty)
+        return terms
+
+    def _on_target(self, images: Tensor, masks: Tensor) -> Tensor:
+        """Cross-entropy on target images [B, 3, H, W] with masks [B, H, W]."""
+        return segmentation(self.method.segmenter(images, domain="target").at(images.shape[-2:]), masks)
 
     def _train_only(self, phase: str) -> None:
         """Gradients flow through every network but reach only the phase's own weights."""
@@ -82,7 +93,7 @@ def _parameters_by_network(method: Method) -> dict[str, list[nn.Parameter]]:
 
 
 def _keys(batches: list[Batch]) -> list[str]:
-    parts = [part for batch in batches for part in (batch.source, batch.target, batch.reviewed) if part]
+    parts = [part for one in batches for part in (one.source, one.target, one.reviewed, one.normals) if part]
     return [key for part in parts for key in part.keys]
 
 

@@ -26,8 +26,8 @@ from endotransfer.engine.trainer import Stopped, Trainer
 from endotransfer.engine.training_data import load_training_data
 from endotransfer.errors import ConfigError
 from endotransfer.io import write_atomically
-from endotransfer.methods import Method, TaskInfo, method_config
-from endotransfer.methods.resolve import check_needs, resolved
+from endotransfer.methods import Method, method_config
+from endotransfer.methods.resolve import check_needs, resolved, task_info
 from endotransfer.models.network_spec import spec_of
 from endotransfer.results import Results
 
@@ -59,7 +59,7 @@ def train(
     notes = _notes_on_test_masks(experiment, experiment_data, decode_cache) + experiment_data.notes
     fabric = start_fabric(experiment.training)
     torch.manual_seed(experiment.seed)  # the same first weights in every process
-    task = TaskInfo(len(experiment_data.classes), experiment_data.tags, experiment.model, experiment.training.epochs)
+    task = task_info(experiment, len(experiment_data.classes), experiment_data.tags)
     method = cls(task, config)
     spec_of(method.predictor(), f"method {cls.name}")  # without one the trained model could not be loaded again
     run = RunFolder(Path(out))
@@ -104,7 +104,8 @@ def _notes_on_test_masks(experiment: Experiment, data: ExperimentData, decode_ca
 def digest_of(experiment_data: ExperimentData) -> str:
     """Which images take part in which role: a run may not be resumed on others."""
     roles = [experiment_data.masked, experiment_data.tagged, experiment_data.target]
-    roles += [experiment_data.reviewed] if experiment_data.reviewed else []  # others, and it is another experiment
+    # Other ones, and it is another experiment.
+    roles += [role for role in (experiment_data.reviewed, experiment_data.normals) if role]
     text = json.dumps([[sample.key for sample in role] for role in roles])
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 

@@ -89,6 +89,7 @@ def _shares(
         "tag_only": share("tagged", images.tagged, training.batch_source - masked),
         "target": share("target", images.target, training.batch_target),
         "reviewed": share("reviewed", images.reviewed, training.batch_reviewed),
+        "normals": share("normals", images.normals, training.batch_normals),
     }
 
 

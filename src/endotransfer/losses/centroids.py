@@ -8,8 +8,9 @@ from torch import Tensor, nn
 from endotransfer.batch import at_least_float32
 from endotransfer.distributed import sum_over_processes, world_size
 
-Average = Literal["all_pixels", "class_pixels"]
-History = Literal["sum", "moving_average"]
+Average = Literal["all_pixels", "labelled_pixels", "class_pixels"]
+History = Literal["sum", "weighted_mean", "moving_average"]
+Distance = Literal["sum", "mean"]
 Absent = Literal["add_zero", "skip"]
 
 
@@ -47,17 +48,20 @@ def global_sum_with_gradient(local: Tensor) -> Tensor:
 class Centroids(nn.Module):
     """The class centroids C_k of one domain with their history (Algorithm 3).  Its state is in `state_dict`.
 
-    average  `all_pixels`: sums over the number of ALL pixels, as printed; `class_pixels`: the class's own mean.
-    history  `sum`: sum_x gamma^(n-x) C_k^x, as printed; `moving_average`: gamma C_k + (1 - gamma) C_k^n, which
-             starts at the first centroid of the class.
-    absent   for a class without a pixel in the batch: `add_zero`, as printed and with `sum` the default, or
-             `skip`, with `moving_average` the default: its centroid stays as it is.
+    average  a class's sum over the number of `all_pixels` (the letter of Algorithm 3), of `labelled_pixels` (of any
+             class: an unlabelled pixel says nothing about a class), or of its own `class_pixels`.
+    history  `sum`: sum_x gamma^(n-x) C_k^x (the letter); `weighted_mean`: that over sum_x gamma^(n-x);
+             `moving_average`: gamma C_k + (1 - gamma) C_k^n, which starts at the first centroid of the class.
+    absent   for a class without a pixel in the batch: `add_zero`, as printed and the default, or `skip`, with
+             `moving_average` the default: its centroid stays as it is.
     """
 
-    # PAPER: dividing by all pixels makes a centroid's length follow the lesion's area, and the plain sum makes it
-    # grow by 1 / (1 - gamma): the other forms are ours.  Algorithm 3 is silent on the gradient of its history.
+    # PAPER: Algorithm 3 divides by all pixels, although most target pixels have no label, and its sum is 1 / (1 -
+    # gamma) as long as what "exponentially-weighted" calls an average: with mu = 10 that drowns every other term
+    # (docs/paper-to-code.md has both readings measured).  It is silent on the gradient of its history.
 
-    history: Tensor  # [K, C], detached
+    history: Tensor  # [K, C], detached; of `weighted_mean` the sum over past steps, still to be divided
+    weight: Tensor  # sum_x gamma^(n-x), what `weighted_mean` divides by
     seen: Tensor  # [K] bool: classes that have had a pixel
 
     def __init__(
@@ -74,8 +78,9 @@ class Centroids(nn.Module):
         self.gamma = gamma
         self.average = average
         self.form = history
-        self.absent = absent or ("add_zero" if history == "sum" else "skip")
+        self.absent = absent or ("skip" if history == "moving_average" else "add_zero")
         self.register_buffer("history", torch.zeros(classes, channels))
+        self.register_buffer("weight", torch.zeros(()))
         self.register_buffer("seen", torch.zeros(classes, dtype=torch.bool))
 
     def forward(self, sums: Tensor, counts: Tensor, pixels: int) -> Tensor:
@@ -85,20 +90,25 @@ class Centroids(nn.Module):
         centroids.
         """
         counts = sum_over_processes(counts)
-        # `new_full`, not `as_tensor`: a number copied to a GPU would make the host wait for it.
-        all_pixels = sum_over_processes(counts.new_full((), pixels))
-        divisor = all_pixels if self.average == "all_pixels" else counts.unsqueeze(1)
-        newest = global_sum_with_gradient(sums) / divisor.clamp(min=1)
+        newest = global_sum_with_gradient(sums) / self._divisor(counts, pixels).clamp(min=1)
         present = counts > 0
         current = self._join(newest, self.history.to(newest.dtype))
         # PAPER: an absent class adds a zero in Algorithm 3 (`add_zero`); `skip` leaves its centroid as it was.
         if self.absent == "skip":
             current = torch.where(present.unsqueeze(1), current, self.history.to(newest.dtype))
         self._remember(current, present)
-        return current
+        return current / self.weight.to(current.dtype) if self.form == "weighted_mean" else current
+
+    def _divisor(self, counts: Tensor, pixels: int) -> Tensor:
+        if self.average == "class_pixels":
+            return counts.unsqueeze(1)
+        if self.average == "labelled_pixels":
+            return counts.sum()
+        # `new_full`, not `as_tensor`: a number copied to a GPU would make the host wait for it.
+        return sum_over_processes(counts.new_full((), pixels))
 
     def _join(self, newest: Tensor, history: Tensor) -> Tensor:
-        if self.form == "sum":
+        if self.form != "moving_average":
             return self.gamma * history + newest
         average = self.gamma * history + (1 - self.gamma) * newest
         return torch.where(self.seen.unsqueeze(1), average, newest)
@@ -107,6 +117,7 @@ class Centroids(nn.Module):
     def _remember(self, current: Tensor, present: Tensor) -> None:
         # New tensors, not changed ones: this step's graph may still hold the old.
         self.history = current.detach().to(self.history.dtype)
+        self.weight = self.gamma * self.weight + 1
         self.seen = self.seen | present
 
 
@@ -124,12 +135,16 @@ class DomainCentroids(nn.Module):
     """Algorithm 3 and Eq. 7 for both domains, at the features' own resolution."""
 
     # PAPER: Algorithm 3 as printed returns the loss without ever adding Eq. 7; here it is added.
+    # PAPER: Eq. 7 sums over channels and classes (`sum`).  Every other term of Eq. 1 is a mean here, so that its weight
+    # is only comparable with theirs if this one is a mean too (`mean`).
 
     def __init__(
-        self, classes: int, channels: int, gamma: float, alpha: float, *, average: Average, history: History
-    ) -> None:
+        self, classes: int, channels: int, gamma: float, alpha: float, *, average: Average, history: History,
+        distance: Distance = "sum",
+    ) -> None:  # fmt: skip
         super().__init__()
         self.classes, self.alpha, self.average = classes, alpha, average
+        self.terms = classes * channels if distance == "mean" else 1
         self.source = Centroids(classes, channels, gamma, average=average, history=history)
         self.target = Centroids(classes, channels, gamma, average=average, history=history)
 
@@ -141,6 +156,5 @@ class DomainCentroids(nn.Module):
         source_centroids = self.source(*source_now, source[:, 0].numel())
         target_centroids = self.target(*target_now, target[:, 0].numel())
         both = self.source.seen & self.target.seen  # a class never shown has no centroid
-        return alignment(
-            source_centroids, target_centroids, self.alpha, both if self.average == "class_pixels" else None
-        )
+        present = both if self.average == "class_pixels" else None
+        return alignment(source_centroids, target_centroids, self.alpha, present) / self.terms

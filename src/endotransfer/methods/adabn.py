@@ -11,7 +11,7 @@ Left out: tags of the target, since no target image is forwarded before the pass
 
 from torch import Tensor
 
-from endotransfer.batch import Batch, SegOutput
+from endotransfer.batch import Batch
 from endotransfer.losses.supervised_terms import source_terms
 from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.task import Needs, Stage
@@ -35,8 +35,8 @@ class AdaBN(Method):
 
     def target_pass(self, target: TargetSet) -> dict[str, float]:
         images = (batch.images for batch in target)
-        return {"layers": reestimate(self.segmenter, self._as_target, images, "target")}
+        return {"layers": reestimate(self.predictor(), self.predict_target, images, "target")}
 
-    def _as_target(self, images: Tensor) -> SegOutput:
-        output: SegOutput = self.segmenter(images, domain="target")
-        return output
+    def after_step(self) -> None:
+        if self.progress.stage != "statistics":  # a teacher's statistics are the target's now, and stay so
+            super().after_step()

@@ -13,6 +13,7 @@ from torch.optim import Optimizer
 from endotransfer.batch import Batch, SegOutput, SourceSet
 from endotransfer.config import RawConfig, Strict
 from endotransfer.methods.task import Needs, Progress, Stage, TaskInfo
+from endotransfer.models.mean_teacher import MeanTeacher
 from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
 from endotransfer.pseudo_labels.target_set import TargetSet
 from endotransfer.registry import Registry
@@ -37,6 +38,7 @@ class Method(nn.Module):
     Config: ClassVar[type[Strict]] = Strict  # the method's own fields; a preset is a set of values for them
 
     segmenter: nn.Module
+    teacher: MeanTeacher | None  # a method's own, or the one that the experiment gives to every method
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -48,8 +50,11 @@ class Method(nn.Module):
         self.task = task
         self.config = config
         self.progress = Progress()
+        self.register_module("teacher", None)
         for name, network in self.networks().items():
             self.add_module(name, network)
+        if self.teacher is None and task.mean_teacher is not None:
+            self.teacher = MeanTeacher(self.segmenter, task.mean_teacher)
 
     # -- what a method may say ----------------------------------------------------------------------------------
 
@@ -94,11 +99,13 @@ class Method(nn.Module):
         return False
 
     def after_step(self) -> None:
-        """State that follows the weights: teacher, moving averages."""
+        """State that follows the weights: the teacher, where there is one, and moving averages."""
+        if self.teacher is not None:
+            self.teacher.update(self.segmenter, self.progress.step)
 
     def predictor(self) -> nn.Module:
         """The module that evaluation, prediction, export and the target pass use."""
-        return self.segmenter
+        return self.segmenter if self.teacher is None else self.teacher.module
 
     # -- what methods share -------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ Faithful: sigmoid maps at three depths, up-sampled to the image; the generalised
 area constraint on positive images, its weights by depth, the fixed mixture, and no pixel label in preset `default`.
 Designed here: the area of an image without a mask is the mean lesion area of the source masks that show a lesion, since
 nobody states one; both domains have their own means of each term; the shared backbone in place of VGG, and S1 on its
-last stage as in every system, which does not refine the maps: the mixture stays what the method says.  Preset `masks`
+last stage as in every system, which refines the prediction but none of the maps that are trained.  Preset `masks`
 adds the pixel loss on source masks, which the systems beside it have too.
 Left out: optimiser and schedule (the experiment's).
 """
@@ -83,7 +83,7 @@ class Cdws(Method):
     def weak_terms(self, domain: str, output: SegOutput, tags: Tensor, areas: Tensor) -> dict[str, Tensor]:
         """What tags and areas say of the maps at three depths and of their mixture."""
         depths = logsigmoid(output.aux["depths"])
-        log_p = torch.cat([depths, output.logits[:, LESION:]], dim=1)
+        log_p = torch.cat([depths, output.aux["fused"][:, LESION:]], dim=1)
         return {
             f"mil_{domain}": mil_loss(log_generalised_mean(log_p, self.config.exponent), tags),
             f"area_{domain}": area_loss(log_p, tags, areas, self.config.area_weights),

@@ -6,6 +6,7 @@ from endotransfer.config import Experiment, ModelConfig, RawConfig, Strict, expl
 from endotransfer.errors import ConfigError
 from endotransfer.methods.base import METHODS, Method
 from endotransfer.methods.former_names import with_present_names
+from endotransfer.methods.task import TaskInfo
 
 
 def method_config(settings: RawConfig) -> tuple[type[Method], str, Strict]:
@@ -33,6 +34,12 @@ def resolved(experiment: Experiment) -> Experiment:
     if (variant := experiment.method.get("variant")) is not None:
         settings["variant"] = variant
     return experiment.model_copy(update={"method": settings})
+
+
+def task_info(experiment: Experiment, classes: int, tags: bool) -> TaskInfo:
+    """What a method may know of `experiment`, whose data have so many classes, and tags or none."""
+    training = experiment.training
+    return TaskInfo(classes, tags, experiment.model, training.epochs, training.mean_teacher)
 
 
 def is_proposed(name: str) -> bool:

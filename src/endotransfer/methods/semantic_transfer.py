@@ -1,8 +1,9 @@
 """Semantic transfer: Dong, Cong, Sun, Hou, "Semantic-Transferable Weakly-Supervised Endoscopic Lesions Segmentation",
 ICCV 2019.  Pseudo-labels (Algorithms 1 and 2), centroid alignment (Algorithm 3, Eq. 7), adversarial learning (Eq. 6).
 
-Faithful: the text to the letter wherever it can be executed; docs/paper-to-code.md lists each deviation.  What goes
-beyond the paper is a method of its own: `tag_transfer`.
+Faithful: the text wherever it can be executed, read so that all terms of its objective are on one scale (preset
+`paper`); to the letter, sums beside means, it collapses (preset `literal`, kept for the record).  docs/paper-to-code.md
+lists each deviation.  What goes beyond the paper is a method of its own: `tag_transfer`.
 """
 
 from typing import ClassVar, Literal
@@ -14,7 +15,7 @@ from torch.optim import Adam, Optimizer
 from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
 from endotransfer.config import RawConfig, Strict
 from endotransfer.losses.adversarial import fool, tell_apart
-from endotransfer.losses.centroids import DomainCentroids
+from endotransfer.losses.centroids import Average, Distance, DomainCentroids, History
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method
@@ -46,8 +47,9 @@ class SemanticTransferConfig(Strict):
     # Algorithm 3, Eq. 7
     alpha: float = Field(1.0, ge=0)
     gamma: float = Field(0.7, ge=0, lt=1)
-    centroid_average: Literal["all_pixels", "class_pixels"] = "all_pixels"
-    centroid_history: Literal["sum", "moving_average"] = "sum"
+    centroid_average: Average = "labelled_pixels"
+    centroid_history: History = "weighted_mean"
+    centroid_distance: Distance = "mean"
     # Eq. 6
     critic_lr: float = Field(1e-4, gt=0)
 
@@ -57,7 +59,10 @@ class SemanticTransfer(Method):
     summary = "the paper: class-balanced super-pixel pseudo-labels, centroid alignment, adversarial output (Ours)"
     proposed = True
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",), "critic": ("critic",)}
-    presets: ClassVar[dict[str, RawConfig]] = {"paper": {}}
+    presets: ClassVar[dict[str, RawConfig]] = {
+        "paper": {},  # the reading in which all terms of Eq. 1 are means: it trains with the paper's own weights
+        "literal": {"centroid_average": "all_pixels", "centroid_history": "sum", "centroid_distance": "sum"},
+    }
     # Table 2 and the lower halves of Tables 3 and 4; each switches off what its name does not list.
     variants: ClassVar[dict[str, RawConfig]] = {
         "BL": {"eta": 0.0, "mu": 0.0, "pseudo_labels": False},  # and, with tags, S1 on those of the target
@@ -83,7 +88,7 @@ class SemanticTransfer(Method):
         if config.mu:
             networks["centroids"] = DomainCentroids(
                 self.task.classes, segmenter.feature_channels, config.gamma, config.alpha,
-                average=config.centroid_average, history=config.centroid_history,
+                average=config.centroid_average, history=config.centroid_history, distance=config.centroid_distance,
             )  # fmt: skip
         return networks
 

@@ -61,7 +61,6 @@ class TagTransfer(Method):
     config: TagTransferConfig
     critic: Discriminator
     centroids: DomainCentroids
-    teacher: MeanTeacher
     labeller: TagLabeller
 
     def networks(self) -> dict[str, nn.Module]:
@@ -146,10 +145,3 @@ class TagTransfer(Method):
 
     def findings(self) -> dict[str, object]:
         return self.labeller.findings()
-
-    def after_step(self) -> None:
-        if self.config.teacher_momentum is not None:
-            self.teacher.update(self.segmenter, self.progress.step)
-
-    def predictor(self) -> nn.Module:
-        return self.segmenter if self.config.teacher_momentum is None else self.teacher.module

@@ -13,6 +13,7 @@ class TaskInfo:
     tags: bool  # False: no image of this experiment carries a tag, and no network has S1
     model: ModelConfig
     epochs: int
+    mean_teacher: float | None = None  # momentum of the teacher that predicts in place of the segmenter; None: none
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,14 @@
 """What stands on the backbone: S1 (image tag), ASPP (the body of S2), and the refinement of S2 by S1."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 
+from endotransfer.batch import LESION, at_least_float32
 from endotransfer.models.backbones.normalisation import head_norm
+
+LEAST_LOG_P = math.log(1e-3)  # of S1: surer than this it need not be, and what is surer still would drown S2
 
 
 class TagHead(nn.Module):
@@ -55,23 +60,32 @@ class ASPP(nn.Module):
 
 
 class Refinement(nn.Module):
-    """S2's logits [B, K, h, w] refined by S1's [B, tags]: its softmax spread over the map, a 1x1 convolution.
+    """S2's logits [B, K, h, w] refined by S1's [B, 2]: a 1x1 convolution over both, S1's as log-probabilities.
 
-    It starts as the identity on the logits, blind to the tags: S1 steps in only as far as training asks.
+    It starts as the product p(lesion in the image) x p(lesion here, if there is one): log p of S1's lesion is added to
+    the logit of every lesion class, and an image that S1 takes for normal is left empty from the first step on.  What
+    the convolution makes of both is learnt from there.  S1 itself is taught by tags alone: what S2 gets wrong must not
+    bend what S1 says.
     """
 
-    # PAPER: "via convolution" is all that is said.
-    def __init__(self, classes: int, tags: int = 2) -> None:
+    # PAPER: "refined by classification probability via convolution operation" is all that is said.
+    def __init__(self, classes: int) -> None:
         super().__init__()
-        self.convolution = nn.Conv2d(classes + tags, classes, 1)
+        self.product = nn.Conv2d(classes + 2, classes, 1)
         with torch.no_grad():
-            self.convolution.weight.copy_(torch.eye(classes, classes + tags)[:, :, None, None])
-            self.convolution.bias.zero_()  # type: ignore[union-attr]
+            self.product.weight.copy_(torch.eye(classes, classes + 2)[:, :, None, None])
+            self.product.weight[LESION:, classes + LESION] = 1
+            self.product.bias.zero_()  # type: ignore[union-attr]
 
     def forward(self, logits: Tensor, tag_logits: Tensor) -> Tensor:
-        tags = tag_logits.softmax(dim=1).to(logits.dtype)[:, :, None, None].expand(-1, -1, *logits.shape[2:])
-        refined: Tensor = self.convolution(torch.cat([logits, tags], dim=1))
+        spread = tag_log_probabilities(tag_logits).to(logits.dtype).expand(-1, -1, *logits.shape[2:])
+        refined: Tensor = self.product(torch.cat([logits, spread], dim=1))
         return refined
+
+
+def tag_log_probabilities(tag_logits: Tensor) -> Tensor:
+    """S1's logits [B, 2] -> log p, detached, [B, 2, 1, 1]."""
+    return at_least_float32(tag_logits.detach()).log_softmax(1).clamp(min=LEAST_LOG_P)[:, :, None, None]
 
 
 def _layer(in_channels: int, out_channels: int, norm: str, dilation: int | None = None) -> nn.Sequential:

@@ -21,7 +21,8 @@ from endotransfer.engine.model_folder import load_model
 from endotransfer.engine.run import evaluate, train
 from endotransfer.errors import ConfigError
 from endotransfer.export.bundle import write_bundle
-from endotransfer.methods import METHODS, TaskInfo, method_config
+from endotransfer.methods import METHODS, method_config
+from endotransfer.methods.resolve import task_info
 from endotransfer.predict.load import load
 from endotransfer.testing.cases import Case, cases_of
 from endotransfer.testing.repeated_run import differing, final_weights, train_in_two_parts, with_noisy_masks
@@ -100,8 +101,7 @@ class MethodContract:
     ) -> None:
         experiment = make_experiment(case.task, case.method, case.preset)
         cls, _, config = method_config(experiment.method)
-        task = TaskInfo(CLASSES[case.task], case.task == "tagged", experiment.model, experiment.training.epochs)
-        fresh = cls(task, config)
+        fresh = cls(task_info(experiment, CLASSES[case.task], case.task == "tagged"), config)
         fresh.load_state_dict(final_weights(trained(case)))
         saved = load_model(trained(case)).module.state_dict()
         predictor = fresh.predictor().state_dict()

@@ -18,7 +18,7 @@ def build(model: ModelConfig) -> CdwsSegmenter:
     return build_cdws_segmenter(model)
 
 
-def test_output_is_complete_and_the_softmax_gives_the_mixture(tiny: Tiny, images: Tensor) -> None:
+def test_output_is_complete_and_the_mixture_is_refined_by_the_tag(tiny: Tiny, images: Tensor) -> None:
     segmenter = build(tiny())
     out = segmenter(images)
     assert out.logits.shape == (4, 2, 48, 48)
@@ -26,7 +26,10 @@ def test_output_is_complete_and_the_softmax_gives_the_mixture(tiny: Tiny, images
     assert out.features.shape[1] == segmenter.feature_channels == segmenter.backbone.stages[-2]
     at_depths = out.aux["depths"].sigmoid()
     expected = sum(share * at_depths[:, depth] for depth, share in enumerate(SHARES))
-    torch.testing.assert_close(out.logits.softmax(1)[:, 1], expected)
+    torch.testing.assert_close(out.aux["fused"].softmax(1)[:, 1], expected)
+    in_image = out.tag_logits.softmax(1)[:, 1].view(-1, 1, 1)
+    odds = in_image * expected / (1 - expected)
+    torch.testing.assert_close(out.logits.softmax(1)[:, 1], odds / (1 + odds))
     torch.testing.assert_close(out.at((48, 48)), out.logits)
 
 

@@ -1,4 +1,4 @@
-"""One batch for each training step, from up to four streams."""
+"""One batch for each training step, from up to five streams."""
 
 from collections.abc import Iterator
 
@@ -24,12 +24,15 @@ class BatchSource:
         tag_only: Share | None = None,
         target: Share | None = None,
         reviewed: Share | None = None,
+        normals: Share | None = None,
         tags: bool = True,
         workers: int = 0,
     ) -> None:
-        if target is not None and target.stream.images.masks:
+        if any(share is not None and share.stream.images.masks for share in (target, normals)):
             raise ConfigError("the target stream was opened with masks; target training masks may not be read.")
-        shares = {"masked": masked, "tag-only": tag_only, "target": target, "reviewed": reviewed}
+        shares = {
+            "masked": masked, "tag-only": tag_only, "target": target, "reviewed": reviewed, "normals": normals,
+        }  # fmt: skip
         self.shares = {name: share for name, share in shares.items() if share is not None and share.images > 0}
         self.tags = tags
         self._plan: list[Step] = []
@@ -61,6 +64,7 @@ class BatchSource:
                 SourceBatch(**parts["source"]) if "source" in parts else None,
                 TargetBatch(**parts["target"]) if "target" in parts else None,
                 SourceBatch(**parts["reviewed"]) if "reviewed" in parts else None,
+                TargetBatch(**parts["normals"]) if "normals" in parts else None,
             )
 
     def close(self) -> None:

@@ -61,8 +61,9 @@ class DeviceBatchSource:
         source = [parts[name] for name in ("masked", "tag-only") if name in parts]
         return Batch(
             self._source(source) if source else None,
-            self._target(parts) if "target" in parts else None,
+            self._target(parts["target"]) if "target" in parts else None,
             self._source([parts["reviewed"]]) if "reviewed" in parts else None,
+            self._target(parts["normals"]) if "normals" in parts else None,
         )
 
     def _source(self, parts: list["BatchPart"]) -> SourceBatch:
@@ -71,8 +72,7 @@ class DeviceBatchSource:
         tags = torch.cat([part.tags for part in parts]) if self.batch_source.tags else None
         return SourceBatch(images, masks, tags, [key for part in parts for key in part.keys])
 
-    def _target(self, parts: dict[str, "BatchPart"]) -> TargetBatch:
-        part = parts["target"]
+    def _target(self, part: "BatchPart") -> TargetBatch:
         tags = part.tags if self.batch_source.tags else None
         return TargetBatch(part.images, tags, part.maps.get("stored"), keys=part.keys)
 

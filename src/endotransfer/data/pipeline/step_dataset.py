@@ -57,6 +57,7 @@ class StepFields(TypedDict, total=False):
     source: SourceFields
     target: TargetFields
     reviewed: SourceFields
+    normals: TargetFields
 
 
 class StepDataset(Dataset[StepFields | Failure]):
@@ -79,6 +80,8 @@ class StepDataset(Dataset[StepFields | Failure]):
             parts["target"] = self._unlabelled(target)
         if reviewed := self._items("reviewed", step):
             parts["reviewed"] = self._labelled(reviewed, [])
+        if normals := self._items("normals", step):
+            parts["normals"] = self._unlabelled(normals)
         return parts
 
     def _items(self, name: str, step: Step) -> list[StreamItem]:

@@ -1,18 +1,19 @@
 """CDWS's network: a lesion map from each of three depths of the backbone, and their fixed mixture.
 
 Designed here: the depths are the three stages before the last of the shared backbone (layers 1, 2, 3 of a ResNet) in
-place of VGG's conv1_2, conv2_2, conv3_3; the last stage serves S1.
+place of VGG's conv1_2, conv2_2, conv3_3; the last stage serves S1, which refines the prediction as in every system:
+p(lesion here) is multiplied by what S1 says of the image, with nothing to learn, since no pixel label need be there.
 """
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import interpolate, logsigmoid
 
-from endotransfer.batch import SegOutput
+from endotransfer.batch import LESION, SegOutput
 from endotransfer.config import ModelConfig
 from endotransfer.models.backbones.backbone import Backbone, backbone_of, empty_backbone
 from endotransfer.models.backbones.on_backbone import OnBackbone
-from endotransfer.models.heads import TagHead
+from endotransfer.models.heads import TagHead, tag_log_probabilities
 from endotransfer.models.network_spec import Architecture, NetworkSpec
 
 SHARES = (0.2, 0.35, 0.45)  # of the depths in the mixture, shallow to deep; their sum is 1
@@ -28,9 +29,10 @@ class CdwsSpec(NetworkSpec):
 
 
 class CdwsSegmenter(OnBackbone):
-    """Images [B, 3, H, W] -> SegOutput with logits [B, 2, H, W], of which the softmax gives the fused map p.
+    """Images [B, 3, H, W] -> SegOutput with logits [B, 2, H, W]: the fused map p, refined by S1.
 
-    aux["depths"] [B, 3, H, W]: the logit of lesion at each depth, up-sampled; features: what the deepest one sees.
+    aux["depths"] [B, 3, H, W]: the logit of lesion at each depth, up-sampled; aux["fused"] [B, 2, H, W]: log(1 - p) and
+    log p before S1; features: what the deepest one sees.
     """
 
     log_shares: Tensor
@@ -50,7 +52,10 @@ class CdwsSegmenter(OnBackbone):
         *depths, last = self.stages(images)[-4:]
         maps = [_full_size(head(depth), images) for head, depth in zip(self.pixel_classifiers, depths, strict=True)]
         at_depths = torch.cat(maps, dim=1)
-        return SegOutput(mixture(at_depths, self.log_shares), self.tag_head(last), depths[-1], {"depths": at_depths})
+        fused, tag_logits = mixture(at_depths, self.log_shares), self.tag_head(last)
+        in_image = tag_log_probabilities(tag_logits)[:, LESION:].to(fused.dtype)
+        refined = torch.cat([fused[:, :LESION], fused[:, LESION:] + in_image], dim=1)
+        return SegOutput(refined, tag_logits, depths[-1], {"depths": at_depths, "fused": fused})
 
 
 def mixture(depths: Tensor, log_shares: Tensor) -> Tensor:
