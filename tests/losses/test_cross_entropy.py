@@ -1,6 +1,6 @@
 """Equations 2 and 3 against sums by hand."""
 
-from typing import Literal
+from typing import get_args
 
 import pytest
 import torch
@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG
-from endotransfer.losses.cross_entropy import classification, segmentation, segmentation_by_tag
+from endotransfer.losses.cross_entropy import Reduction, classification, segmentation, segmentation_by_tag
 from tests import literal
 from tests.gradients import gradient
 from tests.properties import examples
 
-Reduction = Literal["mean", "sum"]
 Batch = tuple[Tensor, Tensor]
 
 
@@ -39,6 +38,8 @@ def test_sum_is_equation_3_and_mean_is_over_labelled_pixels(batch: Batch) -> Non
     ]
     expected = literal.equation_3(images)
     assert segmentation(logits, labels, "sum").item() == pytest.approx(expected, abs=1e-9)
+    by_image = segmentation(logits, labels, "image_mean").item()
+    assert by_image == pytest.approx(expected / labels[0].numel(), abs=1e-9)
     labelled = int((labels != IGNORE).sum())
     assert segmentation(logits, labels).item() == pytest.approx(expected * len(images) / max(1, labelled), abs=1e-9)
 
@@ -53,7 +54,7 @@ def test_classification_is_equation_2_over_known_tags(rows: list[tuple[float, fl
     assert classification(logits, tags).item() == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("reduction", get_args(Reduction))
 @pytest.mark.parametrize("images", [0, 2])
 def test_nothing_labelled_is_zero_with_zero_gradient(reduction: Reduction, images: int) -> None:
     logits = torch.randn(images, 3, 4, 4, requires_grad=True)
@@ -64,7 +65,7 @@ def test_nothing_labelled_is_zero_with_zero_gradient(reduction: Reduction, image
     assert (gradient(loss, logits, retain_graph=True) == 0).all() and (gradient(loss, tags) == 0).all()
 
 
-@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("reduction", get_args(Reduction))
 def test_gradients_are_exact(reduction: Reduction) -> None:
     logits = torch.randn(2, 3, 2, 2, dtype=torch.float64, requires_grad=True)
     labels = torch.tensor([[[0, 2], [IGNORE, 1]], [[1, 1], [IGNORE, 0]]])

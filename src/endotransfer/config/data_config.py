@@ -38,7 +38,6 @@ class DataConfig(Strict):
     tags: bool = True  # False: street scenes, no classification head, no tag is read
     superpixels: SuperpixelConfig = SuperpixelConfig()
     reviewed: Literal["ignore", "use"] = "ignore"  # masks of target images that a person confirmed in the viewer
-    normal_masks: bool = False  # a target image tagged normal IS a complete mask: every method also trains on them
     contradictions: Literal["stop", "keep"] = "stop"  # a tag against a mask: an error, or stated and left as it is
     cache: Literal["auto", "always", "never"] = "auto"  # keep decoded images in memory
 

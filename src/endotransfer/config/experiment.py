@@ -44,8 +44,8 @@ class Experiment(Strict):
         for shape in (data.source_shape, data.shape):
             if crop is not None and (crop[0] > shape[0] or crop[1] > shape[1]):
                 raise ValueError(f"training.augment.crop {list(crop)} is larger than images of {list(shape)}; lower it")
-        if data.normal_masks and not data.tags:
-            raise ValueError("data.normal_masks needs the target's tags, and `data.tags` is false; set one of the two")
+        if self.training.batch_normals and not data.tags:
+            raise ValueError("training.batch_normals needs the target's tags, and data.tags is false; leave one out")
         if self.evaluation.window is not None and data.tags:
             raise ValueError("evaluation.window needs `data.tags: false`, since a tag is about the whole image")
         return self

@@ -36,7 +36,8 @@ class TrainingConfig(Strict):
     batch_target: int = Field(default=4, ge=1, le=LARGEST_BATCH)
     batch_reviewed: int = Field(default=4, ge=1, le=LARGEST_BATCH)  # where data.reviewed is `use`
     reviewed_weight: float = Field(default=1.0, gt=0)  # of their cross-entropy
-    batch_normals: int = Field(default=4, ge=1, le=LARGEST_BATCH)  # where data.normal_masks is true
+    # A target image tagged normal IS a complete, empty mask: so many a step supervise every method alike.
+    batch_normals: int = Field(default=0, ge=0, le=LARGEST_BATCH)
     mean_teacher: float | None = Field(default=None, ge=0, lt=1)  # momentum of the averaged weights that predict
     sampling: Literal["images", "classes"] = "images"  # classes: each comes up equally often in source masks
     masked_share: float = Field(default=0.5, gt=0, le=1)  # of a source batch, where tag-only source images exist

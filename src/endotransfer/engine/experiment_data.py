@@ -36,8 +36,11 @@ class ExperimentData:
         return len(self.masked) + len(self.tagged)
 
 
-def load_data(data: DataConfig, needs: Needs) -> ExperimentData:
-    """Read the folders.  An upper bound (`needs.masks_of_target`) takes the target folders as its labelled source."""
+def load_data(data: DataConfig, needs: Needs, *, normals: bool = False) -> ExperimentData:
+    """Read the folders.  An upper bound (`needs.masks_of_target`) takes the target folders as its labelled source.
+
+    `normals`: images tagged normal are wanted for themselves, by whatever method.
+    """
     if (needs.masks_of_target or needs.target) and not data.target:
         raise ConfigError("data.target is empty, and this method needs a target; name its folders.")
     # One set of names for all roles: two folders called `train` must not share the keys of their images.
@@ -66,7 +69,7 @@ def load_data(data: DataConfig, needs: Needs) -> ExperimentData:
     unused = len(source.samples) - len(masked) - len(tagged)
     return ExperimentData(
         source.classes, tags, masked, tagged, target_samples, test_samples, test_classes, unused,
-        _reviewed(data, target), _normals(data, target), _left_out(source, target, test),
+        _reviewed(data, target), _normals(target) if normals else [], _left_out(source, target, test),
     )  # fmt: skip
 
 
@@ -83,14 +86,13 @@ def _reviewed(data: DataConfig, target: Domain | None) -> list[Sample]:
     return found
 
 
-def _normals(data: DataConfig, target: Domain | None) -> list[Sample]:
+def _normals(target: Domain | None) -> list[Sample]:
     """The target's training images tagged normal: not one of their pixels is a lesion, so no mask need be opened."""
-    if not data.normal_masks:
-        return []
     found = [sample for sample in target.samples if sample.tag == NORMAL] if target else []
     if not found:
         raise DataError(
-            "data.normal_masks is true but no target training image is tagged normal; tag some, or leave it out."
+            "training.batch_normals asks for target training images tagged normal and there are none; tag some, or "
+            "leave it out."
         )
     return found
 

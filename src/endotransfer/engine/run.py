@@ -55,7 +55,7 @@ def train(
     experiment = resolved(experiment)
     check_needs(cls, experiment.model)
 
-    experiment_data = load_data(experiment.data, cls.needs)
+    experiment_data = load_data(experiment.data, cls.needs, normals=experiment.training.batch_normals > 0)
     notes = _notes_on_test_masks(experiment, experiment_data, decode_cache) + experiment_data.notes
     fabric = start_fabric(experiment.training)
     torch.manual_seed(experiment.seed)  # the same first weights in every process

@@ -9,6 +9,8 @@ from torch.nn.functional import cross_entropy
 from endotransfer.batch import IGNORE, LESION, UNKNOWN_TAG, at_least_float32
 from endotransfer.distributed import global_mean
 
+Reduction = Literal["mean", "image_mean", "sum"]
+
 
 def classification(tag_logits: Tensor, tags: Tensor) -> Tensor:
     """One half of Eq. 2: tag_logits [B, 2] against tags [B]; UNKNOWN_TAG is passed over."""
@@ -19,12 +21,13 @@ def classification(tag_logits: Tensor, tags: Tensor) -> Tensor:
 def segmentation(
     logits: Tensor,
     labels: Tensor,
-    reduction: Literal["mean", "sum"] = "mean",
+    reduction: Reduction = "mean",
     weights: Tensor | None = None,
 ) -> Tensor:
     """One half of Eq. 3: logits [B, K, H, W] against labels [B, H, W] (any integers); IGNORE is passed over.
 
-    `mean` is over labelled pixels; `sum` is Eq. 3 to the letter: the expectation over images of sums over pixels.
+    `mean` is over labelled pixels; `sum` is Eq. 3 to the letter: the expectation over images of sums over pixels;
+    `image_mean` divides that by the pixels of an image: on sparse pseudo-labels it weighs as little as Eq. 3 says.
     `weights`, by class [K] or by pixel [B, H, W], scale each pixel's term and not the divisor: a weight of
     one half everywhere halves the loss.
     """
@@ -35,8 +38,10 @@ def segmentation(
     if weights is not None:
         by_pixel = weights[torch.where(labelled, labels, 0)] if weights.ndim == 1 else weights
         terms = terms * by_pixel.to(terms.dtype)
+    if reduction == "mean":
+        return global_mean(terms.sum(), labelled.sum())
     # `new_full`: a plain number copied to a GPU would make the host wait.
-    return global_mean(terms.sum(), labelled.sum() if reduction == "mean" else terms.new_full((), len(labels)))
+    return global_mean(terms.sum(), terms.new_full((), len(labels) if reduction == "sum" else labels.numel()))
 
 
 def segmentation_by_tag(logits: Tensor, labels: Tensor, tags: Tensor) -> Tensor:

@@ -1,16 +1,14 @@
 """The supervised terms that most methods share: Equations 2 and 3 on what each domain gives away.  No method itself."""
 
-from typing import Literal
-
 from torch import Tensor
 
 from endotransfer.batch import SegOutput, SourceBatch, TargetBatch
-from endotransfer.losses.cross_entropy import classification, segmentation
+from endotransfer.losses.cross_entropy import Reduction, classification, segmentation
 from endotransfer.losses.tag_loss import missed_lesion_loss, tag_loss
 
 
 def source_terms(
-    source: SourceBatch, output: SegOutput, logits: Tensor | None = None, reduction: Literal["mean", "sum"] = "mean"
+    source: SourceBatch, output: SegOutput, logits: Tensor | None = None, reduction: Reduction = "mean"
 ) -> dict[str, Tensor]:
     """Masks of the first images and tags of all; `logits` [B, K, H, W]: the output at the images' size, if at hand."""
     logits = output.at(source.images.shape[-2:]) if logits is None else logits

@@ -6,7 +6,7 @@ Faithful: the text wherever it can be executed, read so that all terms of its ob
 lists each deviation.  What goes beyond the paper is a method of its own: `tag_transfer`.
 """
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field
 from torch import Tensor, nn
@@ -16,7 +16,7 @@ from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
 from endotransfer.config import RawConfig, Strict
 from endotransfer.losses.adversarial import fool, tell_apart
 from endotransfer.losses.centroids import Average, Distance, DomainCentroids, History
-from endotransfer.losses.cross_entropy import segmentation
+from endotransfer.losses.cross_entropy import Reduction, segmentation
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.task import Stage
@@ -35,7 +35,7 @@ class SemanticTransferConfig(Strict):
     mu: float = Field(10.0, ge=0)
     warmup_epochs: int = Field(1, ge=0)  # on the source alone
     # Eq. 3.  PAPER: sums over pixels; then L_S is 1e4 to 1e5 and every other weight is noise.
-    reduction: Literal["mean", "sum"] = "mean"
+    reduction: Reduction = "mean"
     # Algorithms 1 and 2, Eq. 5
     pseudo_labels: bool = True
     class_balance: bool = True  # False: Ours-woCB
