@@ -14,8 +14,10 @@ from endotransfer.compare.runner import run_benchmark
 from endotransfer.compare.suite import Suite, read_suite
 from endotransfer.config import experiment_from
 from endotransfer.config.class_lists import CAMVID, CITYSCAPES, CITYSCAPES13, CITYSCAPES16
+from endotransfer.data.folders.domain import FolderPart, read_domain
 from endotransfer.engine.run import evaluate, train
 from endotransfer.errors import ConfigError, DataError
+from endotransfer.label_values import IGNORE
 from endotransfer.recipes import FOLDER as RECIPES
 from endotransfer.report.benchmark_table import print_benchmark, write_tables
 from endotransfer.report.printed import printed_table
@@ -204,3 +206,27 @@ def test_sixteen_and_nineteen_classes_do_not_meet_unless_asked_to(trees: Path, t
 def test_settings_that_cannot_be_are_refused(trees: Path, sections: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         experiment(trees, "gta5", **sections)
+
+
+def test_camvid_by_day_to_a_folder_like_cityscapes(trees: Path, tmp_path: Path) -> None:
+    """Eleven classes, which join what Cityscapes tells apart; nothing but two paths is needed."""
+    folders = [
+        f"data.source=[{{path: {trees / 'camvid'}, layout: camvid, where: {{lighting: day}}}}]",
+        f"data.target={trees / 'cityscapes'}",
+    ]
+    small = {"data.size=[32, 64]", "data.source_size=[32, 48]", "training.augment.crop=[32, 48]"}
+    rows = ["source_only", "target_supervised"]
+    suite = read_suite(RECIPES / "day-to-other.yaml", [*folders, *sorted(TINY | small)])
+    results, _ = run_benchmark(suite, tmp_path, only=rows, console=Console(file=io.StringIO()), seeds=1)
+    assert {cell["label"] for cell in results["cells"]} == {*rows}
+    for cell in results["cells"]:
+        assert tuple(cell["classes"]) == CAMVID and cell["images"] == 3
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(8, "pavement"), (12, "building"), (19, "sign"), (28, "car"), (33, "bicyclist"), (0, None)]
+)
+def test_labels_of_cityscapes_in_the_words_of_camvid(trees: Path, number: int, name: str | None) -> None:
+    classes = read_domain([FolderPart(trees / "cityscapes", None, {}, "cityscapes")], None, "camvid11").classes
+    assert classes.numbers is not None
+    assert classes.numbers.table[number] == (IGNORE if name is None else CAMVID.index(name))

@@ -8,7 +8,7 @@ from pathlib import Path
 from endotransfer.config.class_lists import Protocol
 from endotransfer.data.folders.folder_contents import FolderContents, FolderEntry
 from endotransfer.data.layouts.layout import layout
-from endotransfer.data.layouts.numbers import CITYSCAPES_IDS, classes_as
+from endotransfer.data.layouts.numbers import classes_as, ids_for
 from endotransfer.data.layouts.published_files import find, pair, require, require_images
 
 IMAGES, LABELS = "leftImg8bit", "gtFine"
@@ -24,7 +24,7 @@ IDS = 34  # 0 to 33; licence plates (-1) are not drawn in labelIds
     recognises=lambda path: (path / IMAGES).is_dir(),
 )
 def fill(contents: FolderContents, protocol: Protocol) -> None:
-    contents.classes = classes_as(protocol, "Cityscapes", CITYSCAPES_IDS, IDS)
+    contents.classes = classes_as(protocol, "Cityscapes", ids_for(protocol), IDS)
     contents.columns = ["image", "split", "city"]
     require(contents.path, IMAGES)
     for part in PARTS:

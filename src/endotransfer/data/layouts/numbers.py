@@ -14,6 +14,18 @@ CITYSCAPES_IDS = {
     28: "bus", 31: "train", 32: "motorcycle", 33: "bicycle",
 }  # fmt: skip
 
+# The same ids in the words of CamVid's eleven classes, which join what Cityscapes tells apart.
+CITYSCAPES_AS_CAMVID = {
+    7: "road", 8: "pavement", 11: "building", 12: "building", 13: "fence", 17: "pole", 19: "sign", 20: "sign",
+    21: "tree", 22: "tree", 23: "sky", 24: "pedestrian", 25: "bicyclist", 26: "car", 27: "car", 28: "car", 31: "car",
+    32: "bicyclist", 33: "bicyclist",
+}  # fmt: skip
+
+
+def ids_for(protocol: Protocol) -> Mapping[int, str]:
+    """Cityscapes' ids in the words of `protocol`."""
+    return CITYSCAPES_AS_CAMVID if protocol.name == "camvid11" else CITYSCAPES_IDS
+
 
 def classes_as(protocol: Protocol, data_set: str, ids: Mapping[int, str], count: int, *, wide: bool = False) -> Classes:
     """The classes of `protocol` in a set that numbers its labels 0 to `count` - 1 and calls them `ids`."""
