@@ -39,9 +39,9 @@ def test_maps_are_the_assignment_at_image_size_from_one_forward(balanced: bool) 
 def test_predictions_that_are_certain_enough_are_labelled_whatever_the_portion() -> None:
     """FDA's rule: the surest share of each class, and everything above a probability."""
     target, plain = MemoryTargetSet(), MemoryTargetSet()
-    summary = label_target_set(Network(), target, 3, 0.1, certain=0.7)
-    label_target_set(Network(), plain, 3, 0.1)
-    probability, predicted = expected_logits(target).softmax(1).max(1)
+    summary = label_target_set(Network(20.0), target, 3, 0.1, certain=0.7)
+    label_target_set(Network(20.0), plain, 3, 0.1)
+    probability, predicted = expected_logits(target, 20.0).softmax(1).max(1)
     certain = probability > 0.7
     assert torch.equal(target.maps[certain].long(), predicted[certain])
     assert torch.equal(target.maps[~certain], plain.maps[~certain])
