@@ -24,13 +24,13 @@ def test_predictions_on_labels_are_less_sure_with_the_regulariser_than_without(
     make_experiment: Any, batch: FullBatch
 ) -> None:
     sureness = {}
-    for weight in (0.0, 0.1):
+    for weight in (0.0, 1.0):  # the paper's 0.1 takes more steps to show
         method = build(make_experiment, "crst", uniform_weight=weight)
-        train(method, batch, 25, "net")
+        train(method, batch, 15, "net", lr=3e-3)
         with torch.no_grad():
             logits = method.predict_target(batch.target.images).at(batch.target.images.shape[-2:])
         sureness[weight] = logits.softmax(1).amax(1)[:, :, 8:].mean().item()
-    assert sureness[0.1] < sureness[0.0] - 0.005
+    assert sureness[1.0] < sureness[0.0] - 0.02
 
 
 def test_without_a_weight_it_is_cbst(make_experiment: Any, batch: FullBatch) -> None:
