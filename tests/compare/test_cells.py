@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from endotransfer.compare.cells import digest_of, plan_cells
+from endotransfer.methods import METHODS
 from endotransfer.methods.resolve import resolved
 from tests.compare.conftest import MakeSuite
 
@@ -33,6 +34,15 @@ def test_settings_change_the_digest(make_suite: MakeSuite, override: str) -> Non
 )
 def test_what_changes_no_figure_changes_no_digest(make_suite: MakeSuite, override: str) -> None:
     assert digests(make_suite) == digests(make_suite, override)
+
+
+def test_a_method_that_was_repaired_does_not_take_over_its_old_results(
+    make_suite: MakeSuite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = digests(make_suite)
+    monkeypatch.setattr(METHODS.get("lta"), "revision", 1)
+    after = digests(make_suite)
+    assert (before[0], before[1] == after[1]) == (after[0], False)
 
 
 def test_a_moved_folder_is_the_same_data(make_suite: MakeSuite) -> None:

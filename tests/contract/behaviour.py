@@ -1,6 +1,8 @@
 """What the behaviour tests share: one batch of a tiny task, a fresh method, and the engine's phases in miniature."""
 
+import csv
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,6 +24,17 @@ class FullBatch(Batch):
 
     source: SourceBatch
     target: TargetBatch
+
+
+Rows = dict[str, list[tuple[int, float]]]  # of metrics.csv: name -> (epoch, value) in order
+
+
+def rows_by_name(run: Path) -> Rows:
+    figures: Rows = {}
+    with (run / "metrics.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            figures.setdefault(row["name"], []).append((int(row["epoch"]), float(row["value"])))
+    return figures
 
 
 def one_batch(make_experiment: Any, name: str, task: str = "tagged") -> FullBatch:

@@ -7,11 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.batch import LESION
+from endotransfer.batch import LESION, NORMAL
 from endotransfer.losses.adversarial import fooling_loss
 from endotransfer.losses.entropy import mean_entropy
 from endotransfer.methods.base import Memo
 from endotransfer.methods.lta import Lta, levels_at
+from endotransfer.models.segmenters.segmenter import Segmenter
 from tests.contract.behaviour import FullBatch, one_batch, train, zero_last_layer
 from tests.contract.behaviour import build as build_method
 
@@ -142,20 +143,47 @@ def test_advent_shows_its_critics_self_information_and_lta_probabilities(build: 
     assert build("advent").what_the_critic_sees(logits).abs().max().item() == 0
 
 
-@pytest.mark.parametrize("name", ["lta", "advent"])
-def test_tags_as_supervision_clear_normal_images_and_find_something_in_others(
-    build: Build, batch: FullBatch, name: str
+def test_the_second_level_follows_the_first_at_a_fifth(build: Build) -> None:
+    """A search over one number moves both; either can still be set."""
+    assert build("lta").transfer_weights() == pytest.approx({"main": 0.001, "aux": 0.0002})
+    for name in ("lta", "advent"):
+        assert build(name, weight=0.3).transfer_weights() == pytest.approx({"main": 0.3, "aux": 0.06})
+    assert build("lta", weight=0.3, weight_aux=0.1).transfer_weights() == {"main": 0.3, "aux": 0.1}
+    assert build("lta", weight=0.3, two_levels=False).transfer_weights() == {"main": 0.3}
+    assert build("lta", weight=0).transfer_weights() == {}
+
+
+def bent_to(method: Lta, bias: float) -> Lta:
+    """With `bias` on the lesion's logit: a segmenter that sees lesions everywhere, or nowhere."""
+    assert isinstance(method.segmenter, Segmenter) and method.segmenter.refinement is not None
+    last = method.segmenter.refinement.convolution
+    assert last.bias is not None
+    with torch.no_grad():
+        last.bias[LESION] += bias
+    return method
+
+
+@pytest.mark.parametrize(
+    ("setting", "bias", "tag", "sign"), [("normal_weight", 2.0, NORMAL, -1), ("missed_weight", -2.0, LESION, 1)]
+)
+def test_tags_clear_images_tagged_normal_and_find_something_in_the_others(
+    build: Build, batch: FullBatch, setting: str, bias: float, tag: int, sign: int
 ) -> None:
-    """With `tag_weight` lesions leave images tagged normal and stay in the others; without it nobody asks for that."""
-    assert batch.target is not None and batch.target.tags is not None
-    lesion = batch.target.tags == LESION
-    assert lesion.any() and not lesion.all()
-    gaps = {}
+    """Each weight moves what is seen in its images, and only where the network contradicts their tag."""
+    tags = batch.target.tags
+    assert tags is not None
+    highest = {}
     for weight in (0.0, 1.0):
-        method = build(name, tag_weight=weight)
-        train(method, batch, 25, "net")
+        method = bent_to(build("lta", weight=0.0, two_levels=False, **{setting: weight}), bias)
+        train(method, batch, 8, "net")
         with torch.no_grad():
-            found = method.segmenter(batch.target.images, domain="target").logits.softmax(1)[:, LESION:].sum(1)
-        highest = found.flatten(1).max(1).values
-        gaps[weight] = (highest[lesion].mean() - highest[~lesion].mean()).item()
-    assert gaps[1.0] > gaps[0.0] + 0.1
+            odds = method.segmenter(batch.target.images, domain="target").logits.diff(dim=1).flatten(1)
+        highest[weight] = odds.amax(1)[tags == tag].mean().item()
+    assert sign * (highest[1.0] - highest[0.0]) > 0.1
+
+
+@pytest.mark.parametrize("preset", ["multi", "single", "normals", "tags"])
+def test_terms_of_each_preset(build: Build, batch: FullBatch, preset: str) -> None:
+    terms = build("lta", **Lta.presets[preset]).losses("net", batch, {})
+    expected = {"normals": {"normal_target"}, "tags": {"normal_target", "missed"}}.get(preset, set())
+    assert terms.keys() & {"normal_target", "missed", "tags"} == expected

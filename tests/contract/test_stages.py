@@ -10,10 +10,12 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import Batch, PassBatch, SourceSet
+from endotransfer.config import TrainingConfig
 from endotransfer.engine import run as engine
 from endotransfer.engine.callbacks import TrainingEvent
 from endotransfer.engine.checkpoint import load_latest
 from endotransfer.engine.plan import lay_out
+from endotransfer.engine.schedule import lr_factor_in
 from endotransfer.engine.trainer import Trainer
 from endotransfer.errors import ConfigError
 from endotransfer.losses.supervised_terms import source_terms
@@ -132,6 +134,27 @@ def test_the_learning_rate_does_not_count_stages_that_are_not_its_own() -> None:
         (6, 15),
         (11, 15),
     ]
+
+
+def test_a_stage_may_scale_the_learning_rate_or_keep_it_constant() -> None:
+    """And a stage at a constant rate takes nothing from the schedule of the others."""
+    stages = [Stage("a", 1), Stage("b", 1, lr_scale=0.2, constant_lr=True), Stage("c", 1, lr_scale=0.5)]
+    training = TrainingConfig(schedule="poly", power=1, warmup_steps=1)
+    factors = {
+        epoch.stage.name: [lr_factor_in(epoch, training, step) for step in range(epoch.first, epoch.last)]
+        for epoch in lay_out(stages, 5)
+    }
+    assert factors["a"] == pytest.approx([0.5, 0.9, 0.8, 0.7, 0.6])  # one step of warm-up
+    assert factors["b"] == [0.2] * 5
+    assert factors["c"] == pytest.approx([0.25, 0.2, 0.15, 0.1, 0.05])
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(0.5, [0, 1, 2, 2, 4]), (0.33, [0, 1, 1, 1, 3]), (0.99, [0, 1, 2, 3, 7])]
+)
+def test_a_share_of_the_epochs_leaves_one_for_the_rest(make_experiment: Any, share: float, expected: list[int]) -> None:
+    model = make_experiment("tagged", "source_only").model
+    assert [TaskInfo(2, True, model, epochs).epochs_for(share) for epochs in (1, 2, 3, 4, 8)] == expected
 
 
 VARIANTS = METHODS.get("semantic_transfer").variants

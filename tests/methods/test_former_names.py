@@ -1,4 +1,4 @@
-"""Experiments written for `{name: semantic_transfer, preset: robust}` go on working as `tag_transfer`."""
+"""Experiments with former settings go on working, those of `semantic_transfer/robust` as `tag_transfer`, or say why."""
 
 import pytest
 
@@ -32,3 +32,25 @@ def test_what_is_gone_or_given_twice_is_refused() -> None:
         method_config(OLD | {"gamma": 0.5})
     with pytest.raises(ConfigError, match="same setting"):
         method_config(OLD | {"believe": "judge", "lesion_labeller": "auto"})
+
+
+@pytest.mark.parametrize(
+    ("method", "old", "words"),
+    [
+        ("cbst", {"warmup_epochs": 1}, "warmup_epochs is no part of cbst any more; .* source_share"),
+        ("cbst", {"preset": "tags", "tag_weight": 0.5}, "tag_weight is no part of cbst .* missed_weight"),
+        ("lta", {"tag_weight": 0.5}, "tag_weight is no part of lta .* normal_weight"),
+        ("advent", {"tag_weight": 0.5}, "tag_weight is no part of advent .* normal_weight"),
+        ("fda", {"beta": 0.05, "betas": [0.05]}, "same setting"),
+    ],
+)
+def test_settings_that_single_methods_had_are_refused_with_what_there_is_now(
+    method: str, old: dict[str, object], words: str
+) -> None:
+    with pytest.raises(ConfigError, match=words):
+        method_config({"name": method} | old)
+
+
+def test_settings_that_still_mean_the_same_go_on_working() -> None:
+    assert method_config({"name": "fda", "beta": 0.05}) == method_config({"name": "fda", "betas": [0.05]})
+    assert method_config({"name": "lta", "tag_weight": 0.0}) == method_config({"name": "lta"})

@@ -13,7 +13,14 @@ from endotransfer.pseudo_labels.label_target_set import label_target_set
 from endotransfer.pseudo_labels.logit_cache import LogitCache, logit_bytes
 from endotransfer.pseudo_labels.rules import TagRule, VoteRule, Voting
 from endotransfer.pseudo_labels.vote import vote_in_place, vote_superpixels, vote_synchronously
-from tests.pseudo_labels.memory_target_set import SIZE, EmptySet, MemoryTargetSet, Network, expected_labels
+from tests.pseudo_labels.memory_target_set import (
+    SIZE,
+    EmptySet,
+    MemoryTargetSet,
+    Network,
+    expected_labels,
+    expected_logits,
+)
 
 
 @pytest.mark.parametrize("balanced", [True, False])
@@ -27,6 +34,19 @@ def test_maps_are_the_assignment_at_image_size_from_one_forward(balanced: bool) 
     assert sum(summary.predicted) == 5 * SIZE * SIZE
     if not balanced:
         assert len(set(summary.thresholds)) == 1
+
+
+def test_predictions_that_are_certain_enough_are_labelled_whatever_the_portion() -> None:
+    """FDA's rule: the surest share of each class, and everything above a probability."""
+    target, plain = MemoryTargetSet(), MemoryTargetSet()
+    summary = label_target_set(Network(20.0), target, 3, 0.1, certain=0.7)
+    label_target_set(Network(20.0), plain, 3, 0.1)
+    probability, predicted = expected_logits(target, 20.0).softmax(1).max(1)
+    certain = probability > 0.7
+    assert torch.equal(target.maps[certain].long(), predicted[certain])
+    assert torch.equal(target.maps[~certain], plain.maps[~certain])
+    assert (plain.maps[certain] == IGNORE).any() and (target.maps == IGNORE).any()
+    assert max(summary.thresholds) == pytest.approx(math.log(0.7 / 0.3))
 
 
 @pytest.mark.parametrize("scale, offset", [(5.0, 0.0), (400.0, 0.0), (5.0, 3e4)])

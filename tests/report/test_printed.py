@@ -115,6 +115,7 @@ def test_the_figures_are_those_of_the_paper(name: str) -> None:
         ("gta", {"method": "source_only", "label": "DF"}, "DF"),
         ("medical", {"method": "lta", "preset": "multi"}, "LtA"),
         ("medical", {"method": "lta", "preset": "single"}, None),
+        ("medical", {"method": "lta", "preset": "normals"}, None),
         ("medical", {"method": "lta", "preset": "tags"}, None),
         ("medical", {"method": "cdws", "preset": "masks"}, None),
         ("medical", {"method": "cycada"}, None),

@@ -71,11 +71,13 @@ def digest_of(experiment: Experiment, drawing: Mapping[str, object] | None = Non
 
     Of a path only the last name counts, so that a file of results can be carried to another machine.  Defaults do
     not count, so that it stays valid where a later version knows more keys; names of presets and variants do not
-    either, since it is their values that train.  `drawing`: how the phantom was drawn.
+    either, since it is their values that train.  A method's `revision` does.  `drawing`: how the phantom was drawn.
     """
     cls, _, config = method_config(experiment.method)
     tree = experiment.model_dump(mode="json", exclude_defaults=True, exclude={"name", "method"})
     tree["method"] = {"name": cls.name, **config.model_dump(mode="json", exclude_defaults=True)}
+    if cls.revision:
+        tree["method"]["revision"] = cls.revision
     for role in ("source", "target", "test"):
         for folder in tree["data"].get(role) or ():
             folder["path"] = Path(folder["path"]).name

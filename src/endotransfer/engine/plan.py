@@ -50,4 +50,4 @@ def lay_out(stages: list[Stage], steps_per_epoch: int) -> list[Epoch]:
 
 def _schedule(stage: Stage) -> str:
     """Whose learning rate runs with whose: a stage that trains nothing must not shorten anybody's."""
-    return stage.name if stage.own_schedule or not stage.phases else ""
+    return stage.name if stage.own_schedule or stage.constant_lr or not stage.phases else ""

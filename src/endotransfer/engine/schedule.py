@@ -3,6 +3,13 @@
 import math
 
 from endotransfer.config import TrainingConfig
+from endotransfer.engine.plan import Epoch
+
+
+def lr_factor_in(epoch: Epoch, training: TrainingConfig, step: int) -> float:
+    """What the learning rate is multiplied with at `step` of the run, which lies in `epoch`, as its stage wants it."""
+    stage = epoch.stage
+    return stage.lr_scale * (1.0 if stage.constant_lr else lr_factor(training, *epoch.scheduled(step)))
 
 
 def lr_factor(training: TrainingConfig, step: int, steps: int) -> float:

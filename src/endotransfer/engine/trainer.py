@@ -23,7 +23,7 @@ from endotransfer.engine.phase_update import PhaseUpdate
 from endotransfer.engine.plan import Epoch, lay_out
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.engine.run_log import RunLog
-from endotransfer.engine.schedule import lr_factor
+from endotransfer.engine.schedule import lr_factor_in
 from endotransfer.engine.stop_signals import StopSignals
 from endotransfer.engine.target_pass import TargetPasses
 from endotransfer.engine.training_data import TrainingData
@@ -130,7 +130,7 @@ class Trainer:
         figures: dict[str, float] = {}
         for phase in epoch.stage.phases:
             if method.active(phase):
-                factor = lr_factor(self.training, *epoch.scheduled(self.step))
+                factor = lr_factor_in(epoch, self.training, self.step)
                 figures |= self.phase_update.update(phase, batches, memos, factor, self.step)
         method.after_step()
         self.step += 1

@@ -1,8 +1,9 @@
 """The supervised terms that most methods share: Equations 2 and 3 on what each domain gives away.  No method itself."""
 
+import torch
 from torch import Tensor
 
-from endotransfer.batch import SegOutput, SourceBatch, TargetBatch
+from endotransfer.batch import IGNORE, NORMAL, SegOutput, SourceBatch, TargetBatch
 from endotransfer.losses.cross_entropy import Reduction, classification, segmentation
 from endotransfer.losses.tag_loss import missed_lesion_loss, tag_loss
 
@@ -32,7 +33,17 @@ def pixel_tag_term(weight: float, target: TargetBatch, logits: Tensor) -> dict[s
     return {"tags": weight * tag_loss(logits, target.tags, target.stored)}
 
 
-def missed_term(weight: float, target: TargetBatch, logits: Tensor, segmenter_alone: Tensor) -> dict[str, Tensor]:
+def normal_term(weight: float, target: TargetBatch, logits: Tensor) -> dict[str, Tensor]:
+    """A target image tagged normal is a whole mask: cross-entropy of normal on all its pixels; logits [B, K, H, W]."""
+    if not weight or target.tags is None:
+        return {}
+    by_image = torch.where(target.tags == NORMAL, NORMAL, IGNORE).view(-1, 1, 1)
+    return {"normal_target": weight * segmentation(logits, by_image.expand_as(logits[:, 0]))}
+
+
+def missed_term(
+    weight: float, target: TargetBatch, logits: Tensor, segmenter_alone: Tensor | float = 1.0
+) -> dict[str, Tensor]:
     """Lesions that tags tell of and the prediction misses, where the segmenter labels alone (1; otherwise 0)."""
     if not weight or target.tags is None:
         return {}

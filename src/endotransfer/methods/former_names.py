@@ -21,12 +21,22 @@ FIXED = (
     "portion_stop", "alpha", "gamma", "centroid_average", "centroid_history", "critic_lr", "image_portion",
     "evidence_lr",
 )  # fmt: skip
+# Fields that single methods had, and what there is in their place.
+TAGS_ON_PIXELS = "normal_weight for images tagged normal, missed_weight for images tagged lesion"
+GONE: dict[str, dict[str, str]] = {
+    "cbst": {
+        "warmup_epochs": "source_share, a share of all epochs",
+        "tag_weight": "tag_rule: fill_normal for images tagged normal, missed_weight for images tagged lesion",
+    },
+    "lta": {"tag_weight": TAGS_ON_PIXELS},
+    "advent": {"tag_weight": TAGS_ON_PIXELS},
+}
 
 
 def with_present_names(settings: RawConfig) -> RawConfig:
     """`settings` of an experiment's `method` with every former name replaced; each one is told."""
     if (settings.get("name"), settings.get("preset")) != ("semantic_transfer", "robust"):
-        return dict(settings)
+        return _of_one_method(settings)
     tell_renamed("method {name: semantic_transfer, preset: robust}", "{name: tag_transfer}")
     present: RawConfig = {"name": "tag_transfer"}
     for old, value in settings.items():
@@ -42,4 +52,18 @@ def with_present_names(settings: RawConfig) -> RawConfig:
         if new in present:
             raise ConfigError(f"method.{old} and method.{new} are the same setting; keep method.{new}.")
         present[new] = change(value)
+    return present
+
+
+def _of_one_method(settings: RawConfig) -> RawConfig:
+    present, gone = dict(settings), GONE.get(str(settings.get("name")), {})
+    if present.get("tag_weight") == 0 and "tag_weight" in gone:  # off, as a finished run has written it out
+        del present["tag_weight"]
+    for old in gone.keys() & present.keys():
+        raise ConfigError(f"method.{old} is no part of {settings['name']} any more; in its place there is {gone[old]}.")
+    if settings.get("name") == "fda" and "beta" in present:
+        tell_renamed("method.beta", "method.betas, a list")
+        if "betas" in present:
+            raise ConfigError("method.beta and method.betas are the same setting; keep method.betas.")
+        present["betas"] = [present.pop("beta")]
     return present

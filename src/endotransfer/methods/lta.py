@@ -5,8 +5,10 @@ Faithful: both levels (`multi`) or the last alone (`single`), the critic's layer
 the logits up-sampled to the image's size; source is scored as 0, target as 1.
 Designed here: the shared DeepLab-v3 in place of DeepLab-v2 (`model.head: deeplab_v2` for the original), so that rows
 compare methods and not networks; optimiser and schedule of the segmenter are the experiment's; where images carry tags,
-S1 learns from those of both domains, and `tags` lets those of the target supervise its pixels too (none is lesion where
-the tag says normal, some are where it says lesion), for a fair comparison with methods that do.
+S1 learns from those of both domains.  The weights were tuned for 150,000 steps of one image, and shorter training may
+want larger ones: `weight` and `critic_lr` are the settings to search, and the second level follows at the original's
+ratio.  `normals`: target images tagged normal are normal on every pixel.  `tags`: and images tagged lesion show one
+somewhere, by a small multiple-instance term that is silent once they do.
 """
 
 from typing import ClassVar
@@ -21,12 +23,13 @@ from endotransfer.batch import Batch, SegOutput
 from endotransfer.config import RawConfig, Strict
 from endotransfer.losses.adversarial import critic_loss, fooling_loss
 from endotransfer.losses.cross_entropy import segmentation
-from endotransfer.losses.supervised_terms import pixel_tag_term, source_terms, target_tag_term
+from endotransfer.losses.supervised_terms import missed_term, normal_term, source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.task import TaskInfo
 from endotransfer.models.critics.strided_critics import SoftmaxCritic
 from endotransfer.models.segmenters.two_level import TwoLevelSegmenter
 
+AUX_SHARE = 0.2  # of the main level's weight
 Levels = dict[str, Tensor]  # "main" and, with two levels, "aux": logits [B, K, H, W] at the image's size
 
 
@@ -35,10 +38,11 @@ class LtaConfig(Strict):
 
     two_levels: bool = True  # False: no classifier on the stage before the last
     weight: float = Field(0.001, ge=0)
-    weight_aux: float = Field(0.0002, ge=0)
+    weight_aux: float | None = Field(None, ge=0)  # None: a fifth of `weight`, the original's ratio
     segmentation_aux: float = Field(0.1, gt=0)
     critic_lr: float = Field(1e-4, gt=0)
-    tag_weight: float = Field(0.0, ge=0)  # of pixels supervised by tags
+    normal_weight: float = Field(0.0, ge=0)  # of the cross-entropy on target images tagged normal
+    missed_weight: float = Field(0.0, ge=0)  # of the loss on target images tagged lesion that show none
 
 
 class Lta(Method):
@@ -47,7 +51,8 @@ class Lta(Method):
     presets: ClassVar[dict[str, RawConfig]] = {
         "multi": {},
         "single": {"two_levels": False},
-        "tags": {"tag_weight": 0.5},
+        "normals": {"normal_weight": 1.0},
+        "tags": {"normal_weight": 1.0, "missed_weight": 0.03},
     }
     Config: ClassVar[type[Strict]] = LtaConfig
     config: LtaConfig
@@ -85,7 +90,8 @@ class Lta(Method):
         if "aux" in source_levels:
             labelled = source_levels["aux"][: len(source.masks)]
             terms["segmentation_source_aux"] = self.config.segmentation_aux * segmentation(labelled, source.masks)
-        terms |= pixel_tag_term(self.config.tag_weight, target, target_levels["main"])
+        terms |= normal_term(self.config.normal_weight, target, target_levels["main"])
+        terms |= missed_term(self.config.missed_weight, target, target_levels["main"])
         return terms | self.transfer_terms(source_levels, target_levels, memo)
 
     # -- what ADVENT does otherwise -----------------------------------------------------------------------------
@@ -109,7 +115,8 @@ class Lta(Method):
     def transfer_weights(self) -> dict[str, float]:
         """Weights of the levels that transfer anything."""
         config = self.config
-        weights = {"main": config.weight, "aux": config.weight_aux if config.two_levels else 0.0}
+        aux = AUX_SHARE * config.weight if config.weight_aux is None else config.weight_aux
+        weights = {"main": config.weight, "aux": aux if config.two_levels else 0.0}
         return {level: weight for level, weight in weights.items() if weight}
 
     def _critic_terms(self, memo: Memo) -> dict[str, Tensor]:

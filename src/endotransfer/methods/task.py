@@ -15,6 +15,10 @@ class TaskInfo:
     epochs: int
     mean_teacher: float | None = None  # momentum of the teacher that predicts in place of the segmenter; None: none
 
+    def epochs_for(self, share: float) -> int:
+        """The number of epochs nearest to `share` of all; at least one is left for the rest."""
+        return min(round(share * self.epochs), self.epochs - 1)
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -30,6 +34,8 @@ class Stage:
     target_pass: bool = False  # the whole target set is visited before the first epoch
     pass_every: int = 1  # and again after so many
     own_schedule: bool = False  # the learning rate runs over this stage alone, and elsewhere as if it were not there
+    lr_scale: float = 1.0  # what every learning rate is multiplied with, on top of its schedule
+    constant_lr: bool = False  # instead of a schedule; elsewhere the rate runs as if this stage were not there
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ The network sees each image once.  Its logits are kept at their own low resoluti
 portion comes out right.  Nothing here grows with the set but the names of its images.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
@@ -47,13 +48,15 @@ def label_target_set(
     portion: float,
     *,
     balanced: bool = True,
+    certain: float | None = None,
     rules: Sequence[LabelRule] = (),
     image_labeller: ImageLabeller | None = None,
     device: torch.device | str | None = None,
 ) -> LabellingSummary:
     """Give every image of `target` its map of pseudo-labels, and store it.
 
-    `rules` refine the labels in their order.  `device` is where predictions are counted and labels assigned (all
+    `certain`: predictions above this probability get their label, whatever the portion (FDA's 0.9).  `rules` refine
+    the labels in their order.  `device` is where predictions are counted and labels assigned (all
     processes must use one kind).
     """
     where = torch.device(device or "cpu")
@@ -68,6 +71,8 @@ def label_target_set(
     _predict_all(predict, target, cache, image_labeller, count)
     state.reduce_over_processes()
     thresholds = state.thresholds(portion, balanced)
+    if certain is not None:
+        thresholds = thresholds.clamp(max=math.log(certain / (1 - certain)))
     if image_labeller is not None:
         image_labeller.settle()
 

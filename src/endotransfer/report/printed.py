@@ -23,7 +23,8 @@ ALIASES = {"baseline": "bl", "deeplabv3": "bl"}
 # Presets that are less or more than what the paper compared: one level of two, tags on pixels, masks beside tags, one
 # stage of two.
 NOT_THE_PAPERS = {
-    ("lta", "single"), ("lta", "tags"), ("cdws", "masks"), ("cycada", "translation"), ("cycada", "features"),
+    ("lta", "single"), ("lta", "normals"), ("lta", "tags"), ("cdws", "masks"), ("cycada", "translation"),
+    ("cycada", "features"),
     ("semantic_transfer", "robust"),  # as files of results from before tag_transfer call it
 }  # fmt: skip
 
