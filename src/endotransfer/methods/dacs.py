@@ -15,7 +15,7 @@ another; `tags` also labels images tagged normal as normal everywhere, with weig
 that do: a lesion pasted onto one is then known exactly.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -45,6 +45,10 @@ class Lesson:
     images: Tensor  # [B, 3, H, W]
     labels: Tensor  # [B, H, W]
     weights: Tensor  # [B, H, W]: how much each label counts
+
+    def times(self, factor: float) -> "Lesson":
+        """The same lesson, with labels that count `factor` times as much."""
+        return replace(self, weights=factor * self.weights)
 
 
 class DacsConfig(Strict):
@@ -80,8 +84,7 @@ class Dacs(Method):
         for name, lesson in lessons.items():
             output, on_rest = split_output(on_rest, len(lesson.images))
             logits = output.at(lesson.images.shape[-2:])
-            weight = self.lesson_weights()[name]
-            terms[f"segmentation_{name}"] = weight * segmentation(logits, lesson.labels, weights=lesson.weights)
+            terms[f"segmentation_{name}"] = segmentation(logits, lesson.labels, weights=lesson.weights)
         return terms | target_tag_term(target, on_rest)
 
     def after_step(self) -> None:
@@ -98,10 +101,7 @@ class Dacs(Method):
 
     def lessons(self, source: SourceBatch, labelled: Lesson, keys: list[str]) -> dict[str, Lesson]:
         """What is learnt from the target's images, which the teacher has `labelled`, beside their tags."""
-        return {"mixed": self.mixed(source, labelled, keys)}
-
-    def lesson_weights(self) -> dict[str, float]:
-        return {"mixed": self.config.mixed_weight}
+        return {"mixed": self.mixed(source, labelled, keys).times(self.config.mixed_weight)}
 
     # -----------------------------------------------------------------------------------------------------------
 

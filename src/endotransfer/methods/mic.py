@@ -34,10 +34,8 @@ class Mic(Dacs):
     config: MicConfig
 
     def lessons(self, source: SourceBatch, labelled: Lesson, keys: list[str]) -> dict[str, Lesson]:
-        return super().lessons(source, labelled, keys) | {"masked": self.masked(labelled, keys)}
-
-    def lesson_weights(self) -> dict[str, float]:
-        return super().lesson_weights() | {"masked": self.config.masked_weight}
+        masked = self.masked(labelled, keys).times(self.config.masked_weight)
+        return super().lessons(source, labelled, keys) | {"masked": masked}
 
     @torch.no_grad()
     def masked(self, labelled: Lesson, keys: list[str]) -> Lesson:
