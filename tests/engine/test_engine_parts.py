@@ -13,7 +13,7 @@ from endotransfer.engine.callbacks import TrainingEvent
 from endotransfer.engine.gradients import clipped_norm
 from endotransfer.engine.map_store import MapStore
 from endotransfer.engine.plan import lay_out
-from endotransfer.engine.schedule import lr_factor
+from endotransfer.engine.schedule import lr_factor, with_warmup
 from endotransfer.engine.training_data import masked_share, worker_count
 from endotransfer.engine.training_progress import TrainingProgress
 from endotransfer.errors import CheckpointError
@@ -36,6 +36,13 @@ def test_other_schedules_start_at_one_and_know_their_middle(schedule: str, middl
 def test_warm_up_rises_in_a_line() -> None:
     training = TrainingConfig(warmup_steps=4, schedule="constant")
     assert [lr_factor(training, step, 100) for step in range(5)] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1])
+
+
+def test_a_method_s_warm_up_is_a_share_of_all_steps_unless_the_experiment_has_its_own() -> None:
+    training = TrainingConfig(schedule="constant")
+    assert with_warmup(training, 0.0375, 400).warmup_steps == 15
+    assert with_warmup(training, 0.0, 400) == training
+    assert with_warmup(training.model_copy(update={"warmup_steps": 3}), 0.0375, 400).warmup_steps == 3
 
 
 def test_a_plan_knows_every_step_once() -> None:

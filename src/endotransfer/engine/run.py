@@ -64,7 +64,7 @@ def train(
     spec_of(method.predictor(), f"method {cls.name}")  # without one the trained model could not be loaded again
     run = RunFolder(Path(out))
     training_data = load_training_data(
-        experiment, experiment_data, cls.needs, MapStore(run.maps).read, console=console,
+        experiment, experiment_data, method.needs, MapStore(run.maps).read, console=console,
         rank=fabric.global_rank, world_size=fabric.world_size, device=fabric.device, decode_cache=decode_cache,
     )  # fmt: skip
     notes = training_data.notes + notes

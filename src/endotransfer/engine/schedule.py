@@ -12,6 +12,11 @@ def lr_factor_in(epoch: Epoch, training: TrainingConfig, step: int) -> float:
     return stage.lr_scale * (1.0 if stage.constant_lr else lr_factor(training, *epoch.scheduled(step)))
 
 
+def with_warmup(training: TrainingConfig, share: float, steps: int) -> TrainingConfig:
+    """The experiment's settings with the warm-up that a method needs, a share of all steps, unless they have one."""
+    return training if training.warmup_steps else training.model_copy(update={"warmup_steps": round(share * steps)})
+
+
 def lr_factor(training: TrainingConfig, step: int, steps: int) -> float:
     """What the learning rate is multiplied with at `step` (from 0) of `steps`.
 

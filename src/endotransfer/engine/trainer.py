@@ -23,7 +23,7 @@ from endotransfer.engine.phase_update import PhaseUpdate
 from endotransfer.engine.plan import Epoch, lay_out
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.engine.run_log import RunLog
-from endotransfer.engine.schedule import lr_factor_in
+from endotransfer.engine.schedule import lr_factor_in, with_warmup
 from endotransfer.engine.stop_signals import StopSignals
 from endotransfer.engine.target_pass import TargetPasses
 from endotransfer.engine.training_data import TrainingData
@@ -46,10 +46,11 @@ class Trainer:
         self, fabric: Fabric, method: Method, training: TrainingConfig, seed: int, data: TrainingData,
         run: RunFolder, console: Console, data_digest: str = "", callbacks: Sequence[Callback] = (),
     ) -> None:  # fmt: skip
-        self.fabric, self.method, self.training, self.seed = fabric, method, training, seed
+        self.fabric, self.method, self.seed = fabric, method, seed
         self.data, self.run, self.data_digest = data, run, data_digest
         self.plan = lay_out(method.stages(), data.steps_per_epoch)
         self.steps = self.plan[-1].last
+        self.training = training = with_warmup(training, method.needs.warmup_share, self.steps)
         self.step = 0
         self.resumed_at: int | None = None
         self.dtype = torch.float64 if training.precision == "64" else torch.float32

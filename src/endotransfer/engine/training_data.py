@@ -52,7 +52,9 @@ def load_training_data(
     workers = worker_count(training.workers, training.devices)
     in_batches = superpixels if needs.superpixels else None
     batch_source: BatchSource | DeviceBatchSource
-    batch_source = loaded = BatchSource(**_shares(experiment, images, read_map, in_batches), tags=tags, workers=workers)
+    batch_source = loaded = BatchSource(
+        **_shares(experiment, images, read_map, in_batches, needs.rare_class_temperature), tags=tags, workers=workers
+    )
     pass_set: PassSet | DevicePassSet | None = None
     if images.target is not None:
         pass_set = whole = PassSet(
@@ -67,8 +69,9 @@ def load_training_data(
 
 
 def _shares(
-    experiment: Experiment, images: DecodedRoles, read_map: MapReader, superpixels: SuperpixelCache | None
-) -> dict[str, Share | None]:
+    experiment: Experiment, images: DecodedRoles, read_map: MapReader, superpixels: SuperpixelCache | None,
+    rare_class_temperature: float | None,
+) -> dict[str, Share | None]:  # fmt: skip
     """The streams of a batch and how many images each gives; only the target's has stored maps and super-pixels."""
     training = experiment.training
     masked = masked_share(training.batch_source, training.masked_share, bool(images.tagged))
@@ -76,11 +79,12 @@ def _shares(
     def share(name: str, decoded: DecodedImages | None, count: int) -> Share | None:
         if decoded is None:
             return None
-        target = name == "target"
+        target, by_mask = name == "target", name == "masked"
         stream = Stream(
             name, decoded, seed=experiment.seed, augment=training.augment,
             maps=read_map if target else None, superpixels=superpixels if target else None,
-            by_class=training.sampling == "classes" and name == "masked",
+            by_class=training.sampling == "classes" and by_mask,
+            rare_class_temperature=rare_class_temperature if by_mask else None,
         )  # fmt: skip
         return Share(stream, count)
 

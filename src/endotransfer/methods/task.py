@@ -58,3 +58,5 @@ class Needs:
     masks_of_target: bool = False  # only an upper bound may say so
     live_statistics: bool = False  # BatchNorm that is allowed to move; see `check_needs`
     superpixels: bool = False  # in training batches; a target pass can always ask for them
+    rare_class_temperature: float | None = None  # masked source images are drawn by class, rare ones most
+    warmup_share: float = 0.0  # of all steps, in which the learning rate rises; an experiment's own warm-up goes before

@@ -1,4 +1,4 @@
-"""What an image looks like as a whole, in the numbers of a network that is never trained."""
+"""What an image looks like, in the numbers of a network that is never trained."""
 
 from copy import deepcopy
 
@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from endotransfer.models.segmenters.segmenter import Segmenter
 
 
-class FrozenDescriptor(nn.Module):
-    """Images [B, 3, H, W] in [0, 1] -> the means [B, channels] of the last feature map of `segmenter`'s first backbone.
+class FrozenFeatures(nn.Module):
+    """Images [B, 3, H, W] in [0, 1] -> the last feature map [B, channels, h, w] of `segmenter`'s first backbone.
 
-    A copy, so that training the segmenter leaves the descriptors as they were.
+    A copy, so that training the segmenter leaves the features as they were.
     """
 
     mean: Tensor
@@ -25,12 +25,19 @@ class FrozenDescriptor(nn.Module):
         self.channels = segmenter.backbone.channels
         self.train(False)
 
-    def train(self, mode: bool = True) -> "FrozenDescriptor":
+    def train(self, mode: bool = True) -> "FrozenFeatures":
         """Always in evaluation mode: running statistics stand still like everything else here."""
         return super().train(False)
 
     @torch.no_grad()
     def forward(self, images: Tensor) -> Tensor:
-        features = self.backbone((images - self.mean) / self.std)[-1]
-        means: Tensor = features.to(self.mean.dtype).mean(dim=(2, 3))
-        return means
+        features: Tensor = self.backbone((images - self.mean) / self.std)[-1]
+        return features
+
+
+class FrozenDescriptor(FrozenFeatures):
+    """Images [B, 3, H, W] in [0, 1] -> the means [B, channels] of that map: what an image looks like as a whole."""
+
+    @torch.no_grad()
+    def forward(self, images: Tensor) -> Tensor:
+        return super().forward(images).to(self.mean.dtype).mean(dim=(2, 3))

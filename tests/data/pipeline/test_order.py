@@ -1,14 +1,23 @@
 """The order of samples: a permutation each pass, from nothing but seed, stream and pass."""
 
+import math
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from endotransfer.data.pipeline.order import ClassOrder, Order, augmentation_seed, permutation, stable_hash
+from endotransfer.data.pipeline.order import (
+    ClassOrder,
+    Order,
+    RareClassOrder,
+    augmentation_seed,
+    permutation,
+    stable_hash,
+)
 from endotransfer.errors import DataError
 
 
@@ -87,3 +96,40 @@ def test_by_class_no_image_is_shown_twice_in_one_pass() -> None:
 def test_by_class_without_any_class_is_an_error() -> None:
     with pytest.raises(DataError, match="shows any class"):
         ClassOrder(0, "masked", np.zeros((3, 2), bool))
+
+
+# Pixels of three classes: the second is rare and in two images, the third in none.
+PIXELS = np.array([[90, 0, 0], [90, 0, 0], [80, 10, 0], [90, 0, 0], [70, 20, 0]])
+
+
+def literal_chances(temperature: float) -> list[float]:
+    """softmax((1 - share of all pixels) / temperature), of the classes that there are."""
+    shares = [420 / 450, 30 / 450]
+    weights = [math.exp((1 - share) / temperature) for share in shares]
+    return [weight / sum(weights) for weight in weights]
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 10.0])
+def test_rare_classes_are_drawn_by_the_literal_chances(temperature: float) -> None:
+    order = RareClassOrder(0, "masked", PIXELS, temperature)
+    chances = literal_chances(temperature)
+    assert order.chances.tolist() == pytest.approx(chances)
+    seen = Counter(order.entry(position)[1] for position in range(4000))
+    # Drawn for the common class any image may come, for the rare one two of them.
+    expected = [chances[0] / 5 + (chances[1] / 2 if image in (2, 4) else 0) for image in range(5)]
+    assert [seen[image] / 4000 for image in range(5)] == pytest.approx(expected, abs=0.03)
+
+
+def test_at_daformers_temperature_only_images_of_the_rare_class_are_shown() -> None:
+    order = RareClassOrder(0, "masked", PIXELS, 0.01)
+    assert {order.entry(position)[1] for position in range(200)} == {2, 4}
+
+
+def test_a_rare_class_order_is_a_function_of_seed_stream_and_position() -> None:
+    one, same, other = (RareClassOrder(seed, "masked", PIXELS, 1.0) for seed in (3, 3, 4))
+    entries = [one.entry(position) for position in range(60)]
+    assert len(set(entries)) == 60  # an image that comes again is augmented anew
+    assert [same.entry(position) for position in reversed(range(60))] == entries[::-1]
+    assert [other.entry(position)[1] for position in range(60)] != [index for _, index in entries]
+    with pytest.raises(DataError, match="shows any class"):
+        RareClassOrder(0, "masked", np.zeros((3, 2), np.int64), 1.0)

@@ -7,8 +7,8 @@ from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
 from endotransfer.config import AugmentConfig
-from endotransfer.data.pipeline.colour_change import GREY, blurred, colour_matrices, contrast_offset
-from endotransfer.data.pipeline.random_change import Change, Window, draw_change, output_size
+from endotransfer.data.pipeline.colour_change import blurred, recoloured_batch
+from endotransfer.data.pipeline.random_change import Window, draw_change, output_size
 from endotransfer.label_values import IGNORE
 
 
@@ -26,7 +26,7 @@ def augment_batch(
     maps = {name: _sample_map(labels, grid) for name, labels in maps.items()}
     pixels = grid_sample(images.float(), grid, mode="bilinear", padding_mode="zeros", align_corners=False)
     if any(change.recolours for change in changes):
-        pixels = _recoloured(pixels, changes)
+        pixels = recoloured_batch(pixels, changes)
     images = pixels.round_().clamp_(0, 255).to(torch.uint8)
     for index, change in enumerate(changes):
         if change.sigma is not None:
@@ -59,13 +59,3 @@ def _sample_map(labels: Tensor, grid: Tensor) -> Tensor:
     shifted = labels.unsqueeze(1).float() - IGNORE
     taken = grid_sample(shifted, grid, mode="nearest", padding_mode="zeros", align_corners=False)
     return (taken.squeeze(1) + IGNORE).to(labels.dtype)
-
-
-def _recoloured(pixels: Tensor, changes: Sequence[Change]) -> Tensor:
-    """One matrix and one offset an image, [B, 3, H, W]."""
-    device = pixels.device
-    matrices = colour_matrices(changes).to(device, non_blocking=True)
-    offsets = torch.tensor([contrast_offset(change) for change in changes]).to(device, non_blocking=True)
-    colours = pixels.flatten(2)
-    grey = (colours.mean(2) * GREY.to(device, non_blocking=True)).sum(1)
-    return torch.baddbmm((offsets * grey).view(-1, 1, 1), matrices, colours).view_as(pixels)

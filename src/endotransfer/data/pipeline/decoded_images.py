@@ -64,8 +64,8 @@ class DecodedImages:
         cached = len(self.samples) if self.cached else 0
         self._images = torch.empty((cached, 3, *size), dtype=torch.uint8)
         self._masks = torch.empty((cached if masks else 0, *size), dtype=torch.uint8)
-        # Which image shows which class, [N, K]: what sampling by class needs, found while masks are read.
-        self.present = np.zeros((len(self.samples) if masks else 0, len(classes)), bool)
+        # Pixels of each class in each image, [N, K]: what sampling by class needs, counted while masks are read.
+        self.class_pixels = np.zeros((len(self.samples) if masks else 0, len(classes)), np.int64)
         self._on: dict[torch.device, tuple[Tensor, Tensor | None]] = {}
         # Masks are read once even if they are not cached, so that faults and conversions show before training.
         if self.cached or masks:
@@ -104,7 +104,7 @@ class DecodedImages:
             self._images[index] = picture.image
         if picture.mask is not None:
             pixels = np.bincount(picture.mask.numpy().ravel(), minlength=IGNORE + 1)
-            self.present[index] = pixels[: len(self.classes)] > 0
+            self.class_pixels[index] = pixels[: len(self.classes)]
             if self.cached:
                 self._masks[index] = picture.mask
         return notes

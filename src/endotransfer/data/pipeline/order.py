@@ -63,10 +63,8 @@ class ClassOrder:
 
     def __init__(self, seed: int, stream: str, present: NDArray[np.bool_]) -> None:
         self.seed, self.stream = seed, stream
-        self.members = [np.flatnonzero(column) for column in present.T if column.any()]
+        self.members = _members(stream, present)
         self.orders = [Order(seed, f"{stream}/class {k}", len(some)) for k, some in enumerate(self.members)]
-        if not self.members:
-            raise DataError(f"no image for '{stream}' shows any class; check the masks it is made from.")
 
     def entry(self, position: int) -> tuple[int, int]:
         """`position` -> (pass, index of the sample); the pass differs by class, so that augmentation does."""
@@ -75,3 +73,36 @@ class ClassOrder:
         chosen = int(permutation(self.seed, f"{self.stream}/classes", block, classes)[place])
         epoch, member = self.orders[chosen].entry(block)
         return epoch * classes + chosen, int(self.members[chosen][member])
+
+
+class RareClassOrder:
+    """The endless order in which rare classes come up most: rare-class sampling of DAFormer (Hoyer et al., CVPR 2022).
+
+    Each position draws a class with probability softmax((1 - f) / T), f_c the share of class c among the labelled
+    pixels of all images, and then one of the images that show it, whatever was drawn before.  `class_pixels` [N, K]:
+    pixels of each class in each sample.  Again a pure function of the position.
+    """
+
+    def __init__(self, seed: int, stream: str, class_pixels: NDArray[np.int64], temperature: float) -> None:
+        self.seed, self.stream = seed, stream
+        self.members = _members(stream, class_pixels > 0)
+        pixels = class_pixels.sum(0)
+        scores = (1 - pixels[pixels > 0] / pixels.sum()) / temperature
+        weights = np.exp(scores - scores.max())
+        self.chances: NDArray[np.float64] = weights / weights.sum()  # of the classes that any image shows
+
+    def entry(self, position: int) -> tuple[int, int]:
+        """`position` -> (pass, index of the sample); each position is a pass of its own, as augmentation goes."""
+        # Raw words, as in `permutation`.
+        first, second = np.random.PCG64(stable_hash("rare", self.seed, self.stream, position)).random_raw(2)
+        chosen = int(np.searchsorted(self.chances.cumsum(), int(first) / 2**64, side="right"))
+        members = self.members[min(chosen, len(self.members) - 1)]  # the chances may add up to a little less than 1
+        return position, int(members[int(second) % len(members)])
+
+
+def _members(stream: str, present: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """The samples that show each class, of the classes that any shows: `present` [N, K] says which does."""
+    members = [np.flatnonzero(column) for column in present.T if column.any()]
+    if not members:
+        raise DataError(f"no image for '{stream}' shows any class; check the masks it is made from.")
+    return members

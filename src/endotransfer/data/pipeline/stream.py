@@ -10,7 +10,7 @@ from torch import Tensor
 
 from endotransfer.config import AugmentConfig
 from endotransfer.data.pipeline.decoded_images import DecodedImages
-from endotransfer.data.pipeline.order import ClassOrder, Order, augmentation_seed
+from endotransfer.data.pipeline.order import ClassOrder, Order, RareClassOrder, augmentation_seed
 from endotransfer.data.pipeline.superpixel_cache import SuperpixelCache
 from endotransfer.data.pipeline.transforms import REGIONS, augment_image
 from endotransfer.errors import DataError
@@ -32,7 +32,8 @@ class StreamItem:
 class Stream:
     """`images` in the order of (`seed`, `name`), each pass over them shuffled and augmented anew.
 
-    `by_class`: samples every class equally often instead of every image; needs masks.
+    `by_class`: samples every class equally often instead of every image; `rare_class_temperature`: rare classes more
+    often, and before `by_class`.  Both need masks.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Stream:
         maps: MapReader | None = None,
         superpixels: SuperpixelCache | None = None,
         by_class: bool = False,
+        rare_class_temperature: float | None = None,
     ) -> None:
         self.name = name
         self.images = images
@@ -52,7 +54,11 @@ class Stream:
         self.augment = augment
         self.maps = maps
         self.superpixels = superpixels
-        self.order = ClassOrder(seed, name, images.present) if by_class else Order(seed, name, len(images))
+        self.order: Order | ClassOrder | RareClassOrder = Order(seed, name, len(images))
+        if rare_class_temperature is not None:
+            self.order = RareClassOrder(seed, name, images.class_pixels, rare_class_temperature)
+        elif by_class:
+            self.order = ClassOrder(seed, name, images.class_pixels > 0)
 
     def __getitem__(self, entry: tuple[int, int | None]) -> StreamItem:
         """`entry` = (position, pass_epoch): the image at that position and all its maps under one geometry.

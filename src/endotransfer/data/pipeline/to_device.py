@@ -31,3 +31,10 @@ def to_device(batch: AnyBatch, device: torch.device | str, dtype: torch.dtype = 
 def to_unit(images: Tensor, dtype: torch.dtype) -> Tensor:
     """Bytes -> numbers in [0, 1]; other types are only cast."""
     return images.to(dtype) / 255 if images.dtype == torch.uint8 else images.to(dtype)
+
+
+def like(values: Tensor, pattern: Tensor) -> Tensor:
+    """`values` from the CPU with the device and type of `pattern`; no host waits for the copy."""
+    if pattern.is_cuda:
+        values = values.pin_memory()  # pragma: needs cuda
+    return values.to(pattern.device, pattern.dtype, non_blocking=True)

@@ -5,6 +5,10 @@ import hashlib
 import torch
 from torch import Tensor
 
+from endotransfer.data.pipeline.to_device import like
+
+__all__ = ["like", "uniform_noise"]
+
 
 def uniform_noise(keys: list[str], step: int, size: tuple[int, int] | torch.Size) -> Tensor:
     """Maps [B, 1, h, w] of U(-1, 1) on the CPU; each is a function of its image's key, the step and the size alone.
@@ -14,13 +18,6 @@ def uniform_noise(keys: list[str], step: int, size: tuple[int, int] | torch.Size
     """
     maps = [torch.rand(1, *size, generator=torch.Generator().manual_seed(_seed(key, step))) for key in keys]
     return 2 * torch.stack(maps) - 1
-
-
-def like(values: Tensor, pattern: Tensor) -> Tensor:
-    """`values` from the CPU with the device and type of `pattern`; no host waits for the copy."""
-    if pattern.is_cuda:
-        values = values.pin_memory()  # pragma: needs cuda
-    return values.to(pattern.device, pattern.dtype, non_blocking=True)
 
 
 def _seed(key: str, step: int) -> int:

@@ -1,0 +1,133 @@
+"""DACS: Tranheden, Olsson, Pinto, Svensson, "DACS: Domain Adaptation via Cross-domain Mixed Sampling", WACV 2021.
+A mean teacher labels target images on the fly; pixels of source images, with their labels, are pasted onto them, and
+the network learns from the mixture.
+
+Faithful: ClassMix across domains, half of a source mask's classes being pasted; hard labels of the teacher (momentum
+0.99); labels of the target's part weigh as much as the share of pixels of which the teacher is sure (tau 0.968), those
+of the source's part 1; colour jitter and blur on mixed images alone; the source's own loss beside it, with weight 1.
+Designed here: of two classes half is one, normal or lesion by the toss of a coin: a lesion comes to a target image, or
+target tissue to the place of a lesion.  A source image that shows one class would be pasted whole and hide the target,
+so nothing of it is pasted.  The share is taken image by image, where the authors' code takes it over the batch; jitter
+and blur are those of `training.augment`, whose hue turns less; noise is a function of image and step, so that two
+processes draw what one draws; the source image is found by position in the batch, as streams are shuffled already; the
+teacher predicts.  Where images carry tags, S1 learns from those of whole target images, since a mixture's tag is
+another; `tags` also labels images tagged normal as normal everywhere, with weight 1, for a fair comparison with methods
+that do: a lesion pasted onto one is then known exactly.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from endotransfer.batch import NORMAL, Batch, SegOutput, SourceBatch, TargetBatch
+from endotransfer.config import RawConfig, Strict
+from endotransfer.data.pipeline.class_mix import chosen_classes, pixels_of
+from endotransfer.data.pipeline.fourier_swap import partners
+from endotransfer.data.pipeline.order import stable_hash
+from endotransfer.data.pipeline.strong_change import strongly_changed
+from endotransfer.losses.cross_entropy import segmentation
+from endotransfer.losses.supervised_terms import source_terms, target_tag_term
+from endotransfer.losses.teacher_labels import labels_and_quality
+from endotransfer.methods.base import Memo, Method, split_output
+from endotransfer.models.generators.image_noise import like, uniform_noise
+from endotransfer.models.mean_teacher import MeanTeacher
+from endotransfer.models.segmenters.segmenter import Segmenter
+from endotransfer.pseudo_labels.rules import veto
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Images that the student learns from, with labels that may be wrong."""
+
+    images: Tensor  # [B, 3, H, W]
+    labels: Tensor  # [B, H, W]
+    weights: Tensor  # [B, H, W]: how much each label counts
+
+    def times(self, factor: float) -> "Lesson":
+        """The same lesson, with labels that count `factor` times as much."""
+        return replace(self, weights=factor * self.weights)
+
+
+class DacsConfig(Strict):
+    teacher_momentum: float = Field(0.99, ge=0, lt=1)
+    threshold: float = Field(0.968, ge=0, le=1)  # of a probability that counts as sure
+    mixed_weight: float = Field(1.0, gt=0)
+    colour: float = Field(0.25, ge=0, le=1)  # strength of the jitter
+    blur: float = Field(0.5, ge=0, le=1)  # its probability
+    fill_normal: bool = False  # images tagged normal are labelled normal everywhere
+
+
+class Dacs(Method):
+    name = "dacs"
+    summary = "DACS: source classes pasted onto target images, which a mean teacher labels"
+    presets: ClassVar[dict[str, RawConfig]] = {"default": {}, "tags": {"fill_normal": True}}
+    Config: ClassVar[type[Strict]] = DacsConfig
+    config: DacsConfig
+    segmenter: Segmenter
+    teacher: MeanTeacher
+
+    def networks(self) -> dict[str, nn.Module]:
+        segmenter = self.plain_segmenter()
+        return {"segmenter": segmenter, "teacher": MeanTeacher(segmenter, self.config.teacher_momentum)}
+
+    def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
+        source, target = batch.source, batch.target
+        assert source is not None and target is not None
+        lessons = self.lessons(source, self.labelled(target), target.keys)
+        shown = [lesson.images for lesson in lessons.values()]
+        whole = [] if target.tags is None else [target.images]  # for S1
+        on_source, on_rest = self.forward_both(source.images, torch.cat(shown + whole))
+        terms = self.source_part(source, on_source)
+        for name, lesson in lessons.items():
+            output, on_rest = split_output(on_rest, len(lesson.images))
+            logits = output.at(lesson.images.shape[-2:])
+            terms[f"segmentation_{name}"] = segmentation(logits, lesson.labels, weights=lesson.weights)
+        return terms | target_tag_term(target, on_rest)
+
+    def after_step(self) -> None:
+        self.teacher.update(self.segmenter, self.progress.step)
+
+    def predictor(self) -> nn.Module:
+        return self.teacher.module
+
+    # -- what MIC and DAFormer add to ---------------------------------------------------------------------------
+
+    def source_part(self, source: SourceBatch, output: SegOutput) -> dict[str, Tensor]:
+        """The terms of the source's own images."""
+        return source_terms(source, output)
+
+    def lessons(self, source: SourceBatch, labelled: Lesson, keys: list[str]) -> dict[str, Lesson]:
+        """What is learnt from the target's images, which the teacher has `labelled`, beside their tags."""
+        return {"mixed": self.mixed(source, labelled, keys).times(self.config.mixed_weight)}
+
+    # -----------------------------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def labelled(self, target: TargetBatch) -> Lesson:
+        """The target's images as the teacher labels them; with `fill_normal`, what is tagged normal is known."""
+        logits = self.predict_target(target.images).at(target.images.shape[-2:])
+        labels, quality = labels_and_quality(logits, self.config.threshold)
+        if self.config.fill_normal and target.tags is not None:
+            labels = veto(labels, target.tags, fill_normal=True)
+            quality = quality.where(target.tags != NORMAL, 1.0)
+        return Lesson(target.images, labels, quality.view(-1, 1, 1).expand(labels.shape))
+
+    @torch.no_grad()
+    def mixed(self, source: SourceBatch, labelled: Lesson, keys: list[str]) -> Lesson:
+        """Each target image under the chosen classes of a source image."""
+        pairs = partners(len(keys), 0, len(source.masks))
+        # Stacked, not indexed: a list of numbers copied to a GPU would make the host wait.
+        images, masks = (torch.stack([values[index] for index in pairs]) for values in (source.images, source.masks))
+        chances = like(uniform_noise(keys, self.progress.step, (1, self.task.classes)), images).flatten(1)
+        pasted = pixels_of(masks, chosen_classes(masks, chances))
+        mixture = torch.where(pasted.unsqueeze(1), images, labelled.images)
+        weights = labelled.weights.where(~pasted, 1.0)
+        return Lesson(self.strongly(mixture, "mixed", keys), masks.where(pasted, labelled.labels), weights)
+
+    def strongly(self, images: Tensor, kind: str, keys: list[str]) -> Tensor:
+        """Images under strong augmentation: other numbers for every kind, step and image."""
+        seeds = [stable_hash(kind, self.progress.step, key) for key in keys]
+        return strongly_changed(images, self.config.colour, self.config.blur, seeds)
