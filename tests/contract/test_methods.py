@@ -6,4 +6,4 @@ from endotransfer.testing import MethodContract
 
 class TestMethods(MethodContract):
     methods = METHODS.names()
-    exported = ("source_only", "lta", "dfn", "cdws")  # one for each kind of network
+    exported = ("source_only", "lta", "dfn", "cdws", "local_layer")  # one for each kind of network

@@ -21,6 +21,7 @@ from endotransfer.models.network_spec import (
 )
 from endotransfer.models.segmenters.cdws_segmenter import build_cdws_segmenter
 from endotransfer.models.segmenters.dfn_segmenter import build_dfn_segmenter
+from endotransfer.models.segmenters.local_segmenter import build_local_segmenter
 from endotransfer.models.segmenters.segmenter import build_segmenter
 from endotransfer.models.segmenters.two_level import TwoLevelSegmenter
 
@@ -31,6 +32,7 @@ BUILDERS: dict[str, Callable[[ModelConfig], nn.Module]] = {
     "two_level": lambda model: TwoLevelSegmenter(build_segmenter(model, 2, tags=True), model),
     "dfn": lambda model: build_dfn_segmenter(model, 16, 5, 2, tags=True),
     "cdws": build_cdws_segmenter,
+    "local_layer": build_local_segmenter,
 }
 
 

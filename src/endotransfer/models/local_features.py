@@ -18,8 +18,9 @@ from endotransfer.models.backbones.on_backbone import OnBackbone
 class LocalFeatures(OnBackbone):
     """Images [B, 3, H, W] -> descriptions [B, 2 C, H / 8, W / 8] of each neighbourhood; it is never trained."""
 
-    def __init__(self, model: ModelConfig) -> None:
-        super().__init__(shallow_backbone(model))
+    def __init__(self, model: ModelConfig, norm: str | None = None) -> None:
+        """`norm`: of a checkpoint that is to fill it; None: what the weights of `model` ask for."""
+        super().__init__(shallow_backbone(model, norm))
         self.channels = 2 * self.backbone.channels
         self.requires_grad_(False)
 

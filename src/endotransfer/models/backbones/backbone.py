@@ -31,6 +31,7 @@ __all__ = [
     "empty_backbone",
     "list_backbones",
     "shallow_backbone",
+    "shallow_norm",
 ]
 
 PLAIN_STRIDE = 32  # no stage is dilated: the last four maps are 1/4, 1/8, 1/16 and 1/32 of the image
@@ -101,16 +102,20 @@ def build_backbone(
     return Backbone(net, placement, notes, folded=norm == "frozen" and fold_frozen(net))
 
 
-def shallow_backbone(model: ModelConfig) -> Backbone:
+def shallow_backbone(model: ModelConfig, norm: str | None = None) -> Backbone:
     """The first stages of the backbone that an experiment asks for, up to 1/8 of the image, for use as they are.
 
-    No batch statistics move in it: those of pretrained weights are frozen, and without any it has group norm.
+    No batch statistics move in it (`shallow_norm`).  `norm`: what a checkpoint was built with, which is to fill it.
     """
-    norm = "frozen" if model.pretrained or model.weights else "group"
     return build_backbone(
-        model.backbone, pretrained=model.pretrained, weights=model.weights, norm=norm, stride_on=model.stride_on,
-        shallow=True,
+        model.backbone, pretrained=model.pretrained, weights=model.weights, norm=norm or shallow_norm(model),
+        stride_on=model.stride_on, shallow=True,
     )  # fmt: skip
+
+
+def shallow_norm(model: ModelConfig) -> str:
+    """Statistics of pretrained weights are frozen; without any there is group norm."""
+    return "frozen" if model.pretrained or model.weights else "group"
 
 
 def backbone_of(model: ModelConfig, *, plain: bool = False) -> Backbone:
