@@ -156,7 +156,7 @@ def test_the_second_level_follows_the_first_at_a_fifth(build: Build) -> None:
 def bent_to(method: Lta, bias: float) -> Lta:
     """With `bias` on the lesion's logit: a segmenter that sees lesions everywhere, or nowhere."""
     assert isinstance(method.segmenter, Segmenter) and method.segmenter.refinement is not None
-    last = method.segmenter.refinement.convolution
+    last = method.segmenter.refinement.product
     assert last.bias is not None
     with torch.no_grad():
         last.bias[LESION] += bias

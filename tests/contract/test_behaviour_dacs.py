@@ -140,7 +140,7 @@ def test_terms_are_the_recipes(build: Any, batch: FullBatch) -> None:
     method = says(build(mixed_weight=0.5), sure_of_a_corner(0.25))
     refinement = method.segmenter.refinement
     assert refinement is not None
-    for parameter in (*method.segmenter.pixel_classifier.parameters(), refinement.convolution.weight):
+    for parameter in (*method.segmenter.pixel_classifier.parameters(), refinement.product.weight):
         torch.nn.init.zeros_(parameter)
     terms = method.losses("net", batch, {})
     assert set(terms) == {

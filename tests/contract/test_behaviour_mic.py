@@ -67,7 +67,7 @@ def test_the_student_learns_to_see_what_is_hidden(build: Any, batch: FullBatch) 
     for weight in (5.0, NOTHING):
         method = build(masked_weight=weight, mixed_weight=NOTHING, threshold=0.0)
         with torch.no_grad():
-            method.teacher.module.refinement.convolution.bias[LESION] += 20.0
+            method.teacher.module.refinement.product.bias[LESION] += 20.0
         train(method, batch, 10, "net", lr=3e-3)
         images, _ = masked(method, batch, 99)
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""S1, ASPP and the refinement, against what their equations say."""
+"""S1 and ASPP, against what their equations say."""
 
 from typing import Any
 
@@ -6,32 +6,13 @@ import pytest
 import torch
 from torch import nn
 
-from endotransfer.models.heads import ASPP, Refinement, TagHead
-from tests.gradients import gradient
+from endotransfer.models.heads import ASPP, TagHead
 
 
 def test_tag_head_is_a_linear_layer_on_the_mean_of_the_map() -> None:
     head, features = TagHead(5), torch.randn(3, 5, 4, 6)
     torch.testing.assert_close(head(features), head.linear(features.flatten(2).mean(2)))
     assert head(features).shape == (3, 2)
-
-
-def test_refinement_starts_as_the_identity_whatever_the_tags() -> None:
-    logits = torch.randn(2, 5, 4, 6)
-    for tag_logits in (torch.zeros(2, 2), 9 * torch.randn(2, 2)):
-        torch.testing.assert_close(Refinement(5)(logits, tag_logits), logits, rtol=0, atol=1e-7)
-
-
-def test_refinement_can_learn_to_listen_to_the_tags() -> None:
-    refinement, tag_logits = Refinement(2), torch.randn(3, 2, requires_grad=True)
-    loss = refinement(torch.randn(3, 2, 4, 4), tag_logits)[:, 1].sum()
-    assert gradient(loss, refinement.convolution.weight)[1, 2:].abs().min() > 0
-    with torch.no_grad():
-        refinement.convolution.weight[1, 3] = 4.0
-    logits = torch.zeros(1, 2, 4, 4)
-    lesion = refinement(logits, torch.tensor([[-9.0, 9.0]]))
-    torch.testing.assert_close(lesion[0, 1], torch.full((4, 4), 4.0), rtol=0, atol=1e-4)
-    torch.testing.assert_close(lesion[0, 0], torch.zeros(4, 4))
 
 
 @pytest.mark.parametrize("norm", ["frozen", "group", "per_domain", "batch"])
