@@ -174,3 +174,11 @@ def test_the_phantom_recipe_has_every_ablation_of_the_paper() -> None:
     rows = read_suite(RECIPES / "phantom.yaml").rows
     assert {row.method["name"] for row in rows} <= set(METHODS.names())
     assert {*METHODS.get("semantic_transfer").variants} <= {row.label for row in rows}
+
+
+def test_several_transfers_share_one_list_of_rows(tmp_path: Path) -> None:
+    labels = [[row.label for row in read_suite(name).rows] for name in ("capsule", "polyp", "reverse", "development")]
+    assert len(labels[0]) > 20 and all(some == labels[0] for some in labels)
+    (tmp_path / "suite.yaml").write_text("phantom: {}\nsystems: paper\n")
+    with pytest.raises(ConfigError, match="names a file without a list of systems"):
+        read_suite(tmp_path / "suite.yaml")

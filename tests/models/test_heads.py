@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from endotransfer.models.heads import ASPP, TagHead
+from tests.gradients import gradient
 
 
 def test_tag_head_is_a_linear_layer_on_the_mean_of_the_map() -> None:

@@ -139,12 +139,23 @@ def read_mapping_with_phantom(path: Path, overrides: list[str] | None = None) ->
     Where no folders are named, the phantom's own settings replace the file's, but not what `overrides` ask for.
     """
     file, folder = locate(path)
-    raw = read_mapping(file)
+    raw = _with_systems(read_mapping(file), path)
     asked = overridden(raw, overrides)
     data = asked.get("data") or {}
     if isinstance(data, dict) and "source" not in data:
         asked = overridden(_laid_over(raw, asked.get("phantom"), path), overrides)
     return asked, folder
+
+
+def _with_systems(raw: RawConfig, where: Path) -> RawConfig:
+    """`systems: capsule` stands for the systems of that recipe, so that several transfers have one list of rows."""
+    name = raw.get("systems")
+    if not isinstance(name, str):
+        return raw
+    rows = read_mapping(locate(name)[0]).get("systems")
+    if not isinstance(rows, list):
+        raise ConfigError(f"{where}: `systems: {name}` names a file without a list of systems; write the list itself.")
+    return {**raw, "systems": rows}
 
 
 def suite_from(raw: RawConfig, folder: Path, where: str = "suite") -> Suite:
