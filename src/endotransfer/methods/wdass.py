@@ -6,11 +6,12 @@ masks and from the mean teacher's labels of at least 95 % confidence; pixels are
 (temperature 0.1) within each domain (weight 0.25 each), and those of the source to the target's (0.5), never the other
 way round: target features lead.  Image tags act on the pixel nearest to each prototype; both start after 1/15 of all
 steps; the network learns the teacher's labels.
-Designed here: prototypes are moving averages (the released code computes them anew in every step); pixel features are
-those that the pixel classifier sees, in place of a projection of the backbone's; every labelled cell is contrasted, the
-classes with equal weight, where the original samples 20 a class and image, wrong ones first; the tag loss takes the
-largest log-odds of an image, where the original averages exponentials of single similarities, which a small lesion
-cannot lift; images tagged normal are labelled normal everywhere, which is what their tag says; the teacher predicts.
+Designed here: prototypes are moving averages (the released code computes them anew in every step); one confidence for
+prototypes and labels (there 0.95 and 0.968); pixel features are those that the pixel classifier sees, in place of a
+projection of the backbone's; every labelled cell is contrasted, the classes with equal weight, where the original
+samples 20 a class and image, wrong ones first; the tag loss takes the largest log-odds of an image, where the original
+averages exponentials of single similarities, which a small lesion cannot lift; images tagged normal are labelled normal
+everywhere, which is what their tag says; the teacher predicts.
 Left out: mixing of source and target images (DACS, a system of its own), strong augmentation, the edge loss, and the
 tag loss on the classifier's own scores.  Without tags it is the unsupervised half: no tag loss, and labels of the
 teacher alone.
