@@ -87,12 +87,6 @@ class Dacs(Method):
             terms[f"segmentation_{name}"] = segmentation(logits, lesson.labels, weights=lesson.weights)
         return terms | target_tag_term(target, on_rest)
 
-    def after_step(self) -> None:
-        self.teacher.update(self.segmenter, self.progress.step)
-
-    def predictor(self) -> nn.Module:
-        return self.teacher.module
-
     # -- what MIC and DAFormer add to ---------------------------------------------------------------------------
 
     def source_part(self, source: SourceBatch, output: SegOutput) -> dict[str, Tensor]:

@@ -125,9 +125,3 @@ class Wdass(Method):
     def _contrast(self, prototypes: Prototypes, features: Tensor, labels: Tensor) -> Tensor:
         similarities = prototypes.similarities(features, self.config.temperature)
         return prototype_contrast(similarities, labels, prototypes.seen)
-
-    def after_step(self) -> None:
-        self.teacher.update(self.segmenter, self.progress.step)
-
-    def predictor(self) -> nn.Module:
-        return self.teacher.module
