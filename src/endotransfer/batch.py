@@ -52,6 +52,7 @@ class SourceSet(Protocol):
 
     def __iter__(self) -> Iterator[SourceBatch]: ...
     def __len__(self) -> int: ...  # images
+    def superpixels(self, keys: list[str]) -> Tensor: ...  # [B, H, W]
 
 
 @dataclass

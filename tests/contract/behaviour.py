@@ -49,12 +49,12 @@ def one_batch(make_experiment: Any, name: str, task: str = "tagged") -> FullBatc
     return FullBatch(batch.source, batch.target, batch.reviewed)
 
 
-def build(make_experiment: Any, name: str, task: str = "tagged", **settings: Any) -> Method:
+def build(make_experiment: Any, name: str, task: str = "tagged", epochs: int = 1, **settings: Any) -> Method:
     """A fresh method without dropout: the same weights for the same settings."""
     torch.manual_seed(0)
     cls = METHODS.get(name)
     model = make_experiment(task, name).model.model_copy(update={"dropout": 0.0})
-    return cls(TaskInfo(2 if task == "tagged" else 5, task == "tagged", model, epochs=1), cls.Config(**settings))
+    return cls(TaskInfo(2 if task == "tagged" else 5, task == "tagged", model, epochs), cls.Config(**settings))
 
 
 def zero_last_layer(critic: nn.Module) -> None:

@@ -90,6 +90,30 @@ def test_with_a_fooling_generator_the_critic_can_tell_less(build: Build, batch: 
     assert gap(*found[1.0]) < 0.5 * gap(*found[NOTHING])
 
 
+def figures(method: Cgan, batch: FullBatch) -> dict[str, float]:
+    """Of a step, as they would be logged."""
+    memo: Memo = {}
+    for phase in method.phases:
+        method.losses(phase, batch, memo)
+    with torch.no_grad():
+        return {name: value.item() for name, value in method.figures(memo).items()}
+
+
+def test_the_log_tells_whether_the_generator_does_anything(build: Build, batch: FullBatch) -> None:
+    method = build(weight=1.0)
+    zero_last_layer(method.critic)
+    assert figures(method, batch) == {"residual": 0, "critic_accuracy": 0.5}  # G starts at zero, and D knows nothing
+    train(method, batch, 25, "critic")
+    assert figures(method, batch) == {"residual": 0, "critic_accuracy": pytest.approx(accuracy(*scores(method, batch)))}
+    train(method, batch, 10, "generator")
+    memo: Memo = {}
+    method.losses("net", batch, memo)
+    added = method.generator(memo["low"], memo["noise"]) - memo["low"]
+    share = (added.square().sum() / memo["low"].square().sum()).sqrt().item()
+    assert figures(method, batch)["residual"] == pytest.approx(share, rel=1e-5)
+    assert share > 0.001
+
+
 def test_noise_matters_and_belongs_to_image_and_step(build: Build, batch: FullBatch) -> None:
     def memo_at(step: int) -> Memo:
         memo: Memo = {}

@@ -1,5 +1,6 @@
 """CyCADA does what it is for: images take on the target's colours and find back, and score maps become alike."""
 
+from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -7,9 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from endotransfer.engine.plan import lay_out
 from endotransfer.losses.cycle_consistency import cycle_loss
 from endotransfer.methods.base import METHODS
 from endotransfer.methods.cycada import CyCADA, CyCADAConfig
+from endotransfer.methods.resolve import method_config
 from endotransfer.methods.task import Progress, TaskInfo
 from tests.contract.behaviour import FullBatch, one_batch, train
 
@@ -105,7 +108,7 @@ def test_score_maps_become_alike(build: Any, make_experiment: Any) -> None:
     """With the recipe's weight the critic stays near chance; where it cannot be felt, it learns to tell domains."""
     batch, right = one_batch(make_experiment, "cycada", "untagged"), {}
     for weight in (0.1, NOTHING):
-        method = build("features", tags=False, translation_share=0, feature_weight=weight)
+        method = build("features", tags=False, translation_steps=0, feature_weight=weight)
         method.phases = {phase: method.phases[phase] for phase in ("net", "score_critic")}
         train(method, batch, 36, "net", "score_critic")
         right[weight] = critic_is_right(method, batch)
@@ -140,15 +143,41 @@ def test_the_critic_learns_while_the_segmenter_waits(build: Any, batch: FullBatc
 
 
 def plan(method: CyCADA) -> dict[str, int]:
-    return {stage.name: stage.epochs for stage in method.stages()}
+    """Steps of each stage, where an epoch of the experiment has ten."""
+    steps = Counter[str]()
+    for epoch in lay_out(method.stages(), 10):
+        steps[epoch.stage.name] += epoch.last - epoch.first
+    return dict(steps)
 
 
 def test_translation_is_added_and_the_segmenter_takes_all_the_experiments_epochs(build: Any) -> None:
-    assert plan(build(epochs=10)) == {"translation": 3, "segmentation": 7, "features": 3}
-    assert plan(build(epochs=2)) == {"translation": 1, "segmentation": 1, "features": 1}
-    assert plan(build(epochs=1)) == {"translation": 1, "segmentation": 1}
-    assert plan(build(epochs=10, translation_share=0)) == {"segmentation": 7, "features": 3}
-    assert plan(build(epochs=10, feature_share=0)) == {"translation": 3, "segmentation": 10}
+    assert plan(build(epochs=10)) == {"translation": 5000, "segmentation": 70, "features": 30}
+    assert plan(build(epochs=2)) == {"translation": 5000, "segmentation": 10, "features": 10}
+    assert plan(build(epochs=1)) == {"translation": 5000, "segmentation": 10}
+    assert plan(build(epochs=10, translation_steps=7)) == {"translation": 7, "segmentation": 70, "features": 30}
+    assert plan(build(epochs=10, translation_steps=0)) == {"segmentation": 70, "features": 30}
+    assert plan(build(epochs=10, feature_share=0)) == {"translation": 5000, "segmentation": 100}
+
+
+def test_translation_and_segmentation_each_have_the_whole_schedule(build: Any) -> None:
+    epochs = lay_out(build(epochs=3, translation_steps=7).stages(), 10)
+    places = {epoch.stage.name: (epoch.scheduled(epoch.first), epoch.scheduled(epoch.last)) for epoch in epochs}
+    assert places["translation"] == ((0, 7), (7, 7))
+    assert places["features"] == ((20, 30), (30, 30))
+
+
+@pytest.mark.parametrize(("steps", "short"), [(5000, False), (0, False), (4999, True), (100, True)])
+def test_a_run_with_too_little_translation_says_that_it_is_short(build: Any, steps: int, short: bool) -> None:
+    remarks = build(translation_steps=steps).findings().get("remarks", [])
+    assert ["cycada (short)" in remark and f"{steps:,} steps" in remark for remark in remarks] == [True] * short
+
+
+@pytest.mark.parametrize(("preset", "most"), [("default", 3), ("short", 3), ("features", 0)])
+def test_the_contracts_tiny_runs_shorten_translation_and_do_not_switch_it_on(
+    make_experiment: Any, preset: str, most: int
+) -> None:
+    _, _, config = method_config(make_experiment("tagged", "cycada", preset).method)
+    assert isinstance(config, CyCADAConfig) and config.translation_steps == most
 
 
 def test_target_images_come_into_segmentation_only_for_their_tags(build: Any) -> None:
@@ -160,7 +189,7 @@ def test_a_switched_off_part_does_not_exist(build: Any) -> None:
     names = set(dict(build().named_children()))
     assert names == {"segmenter", "translators", "image_critics", "score_critic", "accuracy"}
     assert set(dict(build(feature_share=0).named_children())) == {"segmenter", "translators", "image_critics"}
-    assert set(dict(build(translation_share=0).named_children())) == {"segmenter", "score_critic", "accuracy"}
+    assert set(dict(build(translation_steps=0).named_children())) == {"segmenter", "score_critic", "accuracy"}
 
 
 def test_dropout_of_the_critic_follows_the_experiments(make_experiment: Any) -> None:

@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import SourceBatch
+from endotransfer.config import TrainingConfig
+from endotransfer.engine.optimisers import shared_optimiser
 from endotransfer.errors import ConfigError
 from endotransfer.losses.borders import border_targets
 from endotransfer.methods.base import Method
@@ -108,3 +110,20 @@ def test_width_follows_the_shared_head_unless_said(make_experiment: Any) -> None
 def test_an_even_border_is_refused() -> None:
     with pytest.raises(ConfigError, match="odd"):
         method_config({"name": "dfn", "border_width": 6})
+
+
+@pytest.mark.parametrize(("settings", "factor"), [({}, 10), ({"head_lr_factor": 4}, 4), ({"head_lr_factor": None}, 3)])
+def test_new_layers_learn_at_a_rate_of_their_own(make_experiment: Any, settings: Any, factor: float) -> None:
+    """Ten times the backbone's, whatever the experiment gives other systems' heads."""
+    method = build(make_experiment, "dfn", **settings)
+    optimiser = shared_optimiser(method, "net", TrainingConfig(lr=1e-4, head_lr_factor=3))
+    rates = {id(parameter): group["lr"] for group in optimiser.param_groups for parameter in group["params"]}
+    found = {"backbone" in name: rates[id(parameter)] for name, parameter in method.segmenter.named_parameters()}
+    assert found == {True: pytest.approx(1e-4), False: pytest.approx(factor * 1e-4)}
+
+
+def test_other_systems_take_the_experiments_rate(make_experiment: Any) -> None:
+    optimiser = shared_optimiser(
+        build(make_experiment, "source_only"), "net", TrainingConfig(lr=1e-4, head_lr_factor=3)
+    )
+    assert sorted(group["lr"] for group in optimiser.param_groups) == pytest.approx([1e-4, 3e-4])

@@ -16,7 +16,7 @@ from tests.contract.behaviour import FullBatch, one_batch, train
 from tests.contract.behaviour import build as build_method
 
 NOTHING = 1e-12  # a weight with which the term is there and cannot be felt
-LATE = Progress(step=9, steps=10)  # the ramp is up, and the class term has started
+LATE = Progress(stage_step=9, stage_steps=10)  # the ramp is up, and the class term has started
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,8 @@ def batch(make_experiment: Any) -> FullBatch:
 
 @pytest.fixture
 def build(make_experiment: Any) -> Any:
-    def make(progress: Progress = LATE, task: str = "tagged", **settings: Any) -> Nmd:
-        method = build_method(make_experiment, "nmd", task, **settings)
+    def make(progress: Progress = LATE, task: str = "tagged", epochs: int = 1, **settings: Any) -> Nmd:
+        method = build_method(make_experiment, "nmd", task, epochs, **settings)
         assert isinstance(method, Nmd)
         method.progress = progress
         return method
@@ -93,24 +93,58 @@ def test_losses_are_the_recipes(build: Any, batch: FullBatch) -> None:
         "segmentation_source", "classification_source", "classification_target", "adversarial_all",
         "adversarial_classes",
     }  # fmt: skip
-    risen = 0.05 * ramp(0.9, 0.4) * math.log(2)
-    assert terms["adversarial_all"].item() == pytest.approx(risen)
-    assert terms["adversarial_classes"].item() == pytest.approx(2 * risen, rel=1e-3)
+    assert terms["adversarial_all"].item() == pytest.approx(0.05 * ramp(0.9, 0.4) * math.log(2))
+    risen = 0.05 * ramp(0.9 - 1 / 3, 0.4)
+    assert terms["adversarial_classes"].item() == pytest.approx(2 * risen * math.log(2), rel=1e-3)
     critic_terms = {name: value.item() for name, value in method.losses("critic", batch, memo).items()}
     assert critic_terms == pytest.approx({"critic_all": math.log(2), "critic_classes": 2 * math.log(2)}, rel=1e-3)
     assert not any(part.requires_grad for pair in memo.values() for part in pair)
 
 
-def test_the_weights_rise_and_the_class_term_starts_late(build: Any) -> None:
-    assert build(Progress(0, steps=3000)).transfer_weights() == {"all": 0}
-    early = build(Progress(999, steps=3000)).transfer_weights()
-    assert early == {"all": pytest.approx(0.05 * (2 / (1 + math.exp(-10 * 999 / 1200)) - 1))}
-    late = build(Progress(1000, steps=3000)).transfer_weights()
-    assert late["classes"] == late["all"] == pytest.approx(0.05, rel=1e-3)
+def weights_at(build: Any, step: int, **settings: float) -> dict[str, float]:
+    """After so many of the original's 3,000 steps of adaptation."""
+    weights: dict[str, float] = build(Progress(stage_step=step, stage_steps=3000), **settings).transfer_weights()
+    return weights
+
+
+def original_ramp(steps: int) -> float:
+    return 0.05 * (2 / (1 + math.exp(-10 * steps / 1200)) - 1)
+
+
+def test_the_weights_rise_from_the_end_of_the_warm_up_and_the_class_term_starts_late(build: Any) -> None:
+    assert weights_at(build, 0) == {"all": 0}
+    assert weights_at(build, 999) == {"all": pytest.approx(original_ramp(999))}
+
+
+def test_the_class_terms_ramp_begins_where_the_term_does(build: Any) -> None:
+    assert weights_at(build, 1000)["classes"] == 0  # it jumped to its full weight before
+    late = weights_at(build, 1300)
+    assert late == pytest.approx({"all": original_ramp(1300), "classes": original_ramp(300)})
+    assert late["classes"] < 0.9 * late["all"]
+    assert weights_at(build, 3000)["classes"] == pytest.approx(0.05, rel=1e-3)
+
+
+def test_one_weight_stands_for_both_terms_unless_two_are_given(build: Any) -> None:
+    assert weights_at(build, 2999, weight=0.5)["classes"] == pytest.approx(0.5, rel=1e-3)
+    assert weights_at(build, 2999, weight=0.5, class_weight=0.1)["classes"] == pytest.approx(0.1, rel=1e-3)
+
+
+@pytest.mark.parametrize(("epochs", "warmup"), [(1, 0), (2, 1), (3, 1), (8, 2), (10, 2), (40, 10)])
+def test_it_starts_from_a_network_that_segments_the_source(build: Any, epochs: int, warmup: int) -> None:
+    stages = build(epochs=epochs).stages()
+    assert [stage.epochs for stage in stages if stage.name == "warm-up"] == [warmup] * (warmup > 0)
+    assert sum(stage.epochs for stage in stages) == epochs
+    assert stages[-1].phases == ("net", "critic") and stages[-1].target
+    assert all(stage.phases == ("net",) and not stage.target for stage in stages[:-1])
+
+
+def test_the_warm_up_learns_masks_and_tags_of_the_source_alone(build: Any, batch: FullBatch) -> None:
+    terms = build().losses("net", Batch(batch.source), {})
+    assert set(terms) == {"segmentation_source", "classification_source"}
 
 
 def test_before_its_start_the_class_term_trains_its_critics_and_nothing_else(build: Any, batch: FullBatch) -> None:
-    method = build(Progress(1, steps=10))
+    method = build(Progress(stage_step=1, stage_steps=10))
     memo: Memo = {}
     assert "adversarial_classes" not in method.losses("net", batch, memo)
     assert "critic_classes" in method.losses("critic", batch, memo)
@@ -127,8 +161,9 @@ def test_source_images_without_masks_are_left_out_of_the_class_term_alone(build:
 
 def test_there_is_a_critic_a_class_and_a_switched_off_part_does_not_exist(build: Any) -> None:
     assert len(build().critics["classes"]) == 2 and len(build(task="untagged").critics["classes"]) == 5
-    assert set(build(class_weight=0).critics) == {"all"} and set(build(weight=0).critics) == {"classes"}
-    nothing = build(weight=0, class_weight=0)
+    assert set(build(class_weight=0).critics) == {"all"}
+    assert set(build(weight=0, class_weight=0.1).critics) == {"classes"}
+    nothing = build(weight=0)
     assert not hasattr(nothing, "critics") and nothing.stages()[0].phases == ("net",)
     assert build().stages()[0].phases == ("net", "critic")
     rates = [group["lr"] for group in build().optimiser("critic").param_groups]

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.batch import LESION, NORMAL, SegOutput, SourceBatch
+from endotransfer.batch import LESION, NORMAL, Batch, SegOutput, SourceBatch
 from endotransfer.losses.domain_confusion import ramp, scores_of
 from endotransfer.methods.base import Memo
 from endotransfer.methods.task import Progress
@@ -30,10 +30,10 @@ def batch(make_experiment: Any) -> FullBatch:
 
 @pytest.fixture
 def build(make_experiment: Any, batch: FullBatch) -> Any:
-    def make(task: str = "tagged", **settings: Any) -> Wild:
-        method = build_method(make_experiment, "wild", task, **settings)
+    def make(task: str = "tagged", epochs: int = 1, **settings: Any) -> Wild:
+        method = build_method(make_experiment, "wild", task, epochs, **settings)
         assert isinstance(method, Wild)
-        method.progress = Progress(step=9, steps=10)  # the ramp is up
+        method.progress = Progress(stage_step=9, stage_steps=10)  # the ramp is up
         return method
 
     return make
@@ -115,28 +115,55 @@ def test_losses_are_the_recipes(build: Any, batch: FullBatch) -> None:
     assert terms["adversarial"].item() == pytest.approx(ramp(0.9, 0.6) * math.log(2))
     with torch.no_grad():
         logits = method.segmenter(batch.target.images).logits
-    expected = 0.1 * ramp(0.9, 0.6) * method.size_loss(logits, batch.target.tags)
+    expected = 0.1 * method.size_loss(logits, batch.target.tags)
     assert terms["sizes"].item() == pytest.approx(expected.item(), rel=1e-5)
     assert method.losses("critic", batch, memo)["critic"].item() == pytest.approx(math.log(2))
     assert not any(part.requires_grad for part in memo["features"])
-    method.progress = Progress(step=0, steps=10)
+    method.progress = Progress(step=90, steps=100, stage_step=0, stage_steps=10)  # the ramp begins with its stage
     assert method.losses("net", batch, memo)["adversarial"].item() == 0
+
+
+@pytest.mark.parametrize(("epochs", "warmup"), [(1, 0), (2, 1), (3, 1), (8, 2)])
+def test_it_starts_from_a_network_that_segments_the_source(
+    build: Any, batch: FullBatch, epochs: int, warmup: int
+) -> None:
+    stages = build(epochs=epochs).stages()
+    assert [(stage.epochs, stage.phases) for stage in stages if not stage.target] == [(warmup, ("net",))][:warmup]
+    assert (stages[-1].epochs, stages[-1].phases) == (epochs - warmup, ("net", "critic"))
+    assert set(build().losses("net", Batch(batch.source), {})) == {"segmentation_source", "classification_source"}
+
+
+def size_gradient(method: Wild, statistics: Tensor, tags: Tensor | None) -> Tensor:
+    """Of the size loss by random logits of two images, [2, K, 4, 4]."""
+    method.size_statistics.copy_(statistics)
+    classes = statistics.shape[1]
+    logits = torch.randn(2, classes, 4, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    method.size_loss(logits, tags).backward()  # type: ignore[no-untyped-call]
+    assert logits.grad is not None
+    return logits.grad
 
 
 @both_forms
 def test_large_classes_pull_a_tenth(build: Any, form: str) -> None:
-    """Only the lesion's upper bound is above 0.1 here, so only its channel's gradient is scaled."""
-    gradients = []
-    for share in (1.0, 0.1):
-        method = build(sizes=form, large_gradient=share)
-        method.size_statistics.copy_(torch.tensor([[0.0, 0.1], [0.0, 0.1], [0.1, 0.2]]))
-        logits = torch.randn(2, 2, 4, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
-        method.size_loss(logits, torch.tensor([LESION, LESION])).backward()
-        assert logits.grad is not None
-        gradients.append(logits.grad)
-    torch.testing.assert_close(gradients[1][:, NORMAL], gradients[0][:, NORMAL])
-    torch.testing.assert_close(gradients[1][:, LESION], 0.1 * gradients[0][:, LESION])
-    assert gradients[0].abs().min() > 0
+    """Only one class's upper bound is above 0.1 here, so only its channel's gradient is scaled."""
+    statistics = torch.tensor([[0.01] * 5, [0.02] * 5, [0.05, 0.2, 0.05, 0.05, 0.05]])
+    whole, scaled = (
+        size_gradient(build("untagged", sizes=form, large_gradient=share), statistics, None) for share in (1.0, 0.1)
+    )
+    others = [0, 2, 3, 4]
+    torch.testing.assert_close(scaled[:, others], whole[:, others])
+    torch.testing.assert_close(scaled[:, 1], 0.1 * whole[:, 1])
+    assert whole[:, 1].abs().max() > 0
+
+
+@both_forms
+def test_of_two_classes_none_is_large(build: Any, form: str) -> None:
+    """Normal tissue, which may take all of an image, and a lesion's usual size are both above 0.1."""
+    statistics = torch.tensor([[0.0, 0.1], [0.0, 0.3], [1.0, 0.4]])
+    tags = torch.tensor([LESION, NORMAL])
+    whole, default = (size_gradient(build(sizes=form, **scale), statistics, tags) for scale in ({"large": 1.0}, {}))
+    torch.testing.assert_close(default, whole)
+    assert whole.abs().max() > 0
 
 
 def test_a_switched_off_part_does_not_exist(build: Any, batch: FullBatch) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from endotransfer.losses.adversarial import critic_loss, fooling_loss
+from endotransfer.losses.adversarial import critic_accuracy, critic_loss, fooling_loss
 from tests import literal
 from tests.gradients import gradient
 from tests.properties import examples
@@ -28,6 +28,19 @@ def test_critic_minimises_the_negative_of_equation_6(source: list[float], target
 def test_fooling_scores_target_as_source(target: list[float]) -> None:
     expected = -sum(math.log(1 - 1 / (1 + math.exp(-score))) for score in target) / len(target)
     assert fooling_loss(torch.tensor(target).double()).item() == pytest.approx(expected, rel=1e-6)
+
+
+@given(SCORES, SCORES)
+@examples(300)
+def test_accuracy_is_the_share_of_right_decisions_domains_counting_alike(
+    source: list[float], target: list[float]
+) -> None:
+    def right(scores: list[float], sign: int) -> float:
+        return sum(1.0 if sign * score > 0 else 0.5 if score == 0 else 0.0 for score in scores) / len(scores)
+
+    expected = (right(source, -1) + right(target, 1)) / 2
+    found = critic_accuracy(*(torch.tensor(scores, dtype=torch.float64) for scores in (source, target)))
+    assert found.item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_fooling_gradient_is_strongest_where_the_critic_is_sure() -> None:

@@ -1,5 +1,6 @@
 """Landmarks and their weights against slow twins over plain lists."""
 
+import itertools
 import math
 
 import pytest
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from endotransfer.batch import IGNORE
 from endotransfer.losses.cross_entropy import segmentation
-from endotransfer.losses.landmarks import confident_landmarks, landmark_weights
+from endotransfer.losses.landmarks import confident_landmarks, landmark_weights, region_labels, region_means
 from tests.properties import examples
 
 Case = tuple[Tensor, Tensor, Tensor]  # probabilities [B, K, H, W], super-pixels [B, H, W], labels [B, H, W]
@@ -29,19 +30,30 @@ def cases(draw: st.DrawFn) -> Case:
     return logits.softmax(1), regions.clamp(max=height * width), labels.where(labels < classes, IGNORE)
 
 
-def literal_landmarks(probabilities: Tensor, regions: Tensor, share: float) -> list[list[int]]:
-    """For each image: every super-pixel's mean probabilities, sorted by their maximum, the first ones labelled."""
-    maps = []
-    for image, names in zip(probabilities.flatten(2), regions.flatten(1).tolist(), strict=True):
-        means = {}
-        for name in sorted(set(names)):
-            members = [i for i, other in enumerate(names) if other == name]
-            means[name] = [sum(row[i] for i in members) / len(members) for row in image.tolist()]
-        ranked = sorted(means, key=lambda name: -round(max(means[name]), 12))
-        chosen = ranked[: math.ceil(share * len(ranked) - 1e-9)]
-        labels = {name: max(range(len(means[name])), key=lambda k: round(means[name][k], 12)) for name in chosen}
-        maps.append([labels.get(name, IGNORE) for name in names])
-    return maps
+def literal_means(features: Tensor, regions: Tensor) -> list[dict[int, list[float]]]:
+    """For each image: every super-pixel's mean of what each of its pixels finds in the cell that it lies in."""
+    means = []
+    for image, names in zip(features.tolist(), regions.tolist(), strict=True):
+        (height, width), (rows, columns) = (len(names), len(names[0])), (len(image[0]), len(image[0][0]))
+        found: dict[int, list[list[float]]] = {}
+        for y, x in itertools.product(range(height), range(width)):
+            cell = math.floor(y * rows / height), math.floor(x * columns / width)
+            found.setdefault(names[y][x], []).append([channel[cell[0]][cell[1]] for channel in image])
+        means.append(
+            {
+                name: [sum(column) / len(pixels) for column in zip(*pixels, strict=True)]
+                for name, pixels in found.items()
+            }
+        )
+    return means
+
+
+def literal_landmarks(scores: list[list[float]], names: list[int], share: float) -> list[int]:
+    """One image: its super-pixels sorted by their largest score, the first ones labelled."""
+    ranked = sorted(sorted(set(names)), key=lambda name: -max(scores[name]))
+    chosen = ranked[: math.ceil(share * len(ranked) - 1e-9)]
+    labels = {name: scores[name].index(max(scores[name])) for name in chosen}
+    return [labels.get(name, IGNORE) for name in names]
 
 
 def literal_weights(labels: list[int], names: list[int], classes: int) -> list[float]:
@@ -55,40 +67,63 @@ def literal_weights(labels: list[int], names: list[int], classes: int) -> list[f
     ]
 
 
+@given(cases())
+@examples(100)
+def test_means_over_super_pixels_are_the_literal_ones(case: Case) -> None:
+    features, regions, _ = case
+    larger = regions.repeat_interleave(3, 1).repeat_interleave(2, 2)  # features are coarser than the image
+    means, areas = region_means(features, larger)
+    for image, expected in enumerate(literal_means(features, larger)):
+        for name, values in expected.items():
+            assert means[image, name].tolist() == pytest.approx(values)
+            assert areas[image, name] == (larger[image] == name).sum()
+        assert (areas[image] > 0).sum() == len(expected)
+
+
+def test_cells_that_do_not_divide_the_image_are_shared_by_the_pixels_in_them() -> None:
+    features = torch.rand(1, 2, 2, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    regions = torch.arange(5 * 7).view(1, 5, 7) % 4
+    means, _ = region_means(features, regions)
+    (expected,) = literal_means(features, regions)
+    assert means[0].tolist() == [pytest.approx(expected[name]) for name in range(4)]
+
+
+@given(cases())
+@examples(100)
+def test_a_super_pixel_has_the_commonest_class_of_its_labelled_pixels(case: Case) -> None:
+    probabilities, regions, masks = case
+    classes = probabilities.shape[1]
+    found = region_labels(masks, regions, classes)
+    for image, names, labels in zip(masks.flatten(1), regions.flatten(1), found, strict=True):
+        for name in range(len(labels)):
+            members = [label for label in image[names == name].tolist() if label != IGNORE]
+            counts = [members.count(k) for k in range(classes)]
+            assert labels[name] == (counts.index(max(counts)) if members else IGNORE)
+
+
 @given(cases(), st.sampled_from([0.2, 0.5, 0.6, 1.0]))
 @examples(150)
-def test_landmarks_are_the_literal_ones_up_to_ties(case: Case, share: float) -> None:
+def test_landmarks_are_the_literal_ones(case: Case, share: float) -> None:
     probabilities, regions, _ = case
-    found = confident_landmarks(probabilities, regions, share)
+    scores, areas = region_means(probabilities, regions)
+    found = confident_landmarks(scores, areas, regions, share)
     assert found.dtype == torch.uint8 and found.shape == regions.shape
-    expected = literal_landmarks(probabilities, regions, share)
-    for image, literal, names in zip(found.flatten(1).tolist(), expected, regions.flatten(1).tolist(), strict=True):
-        by_name = dict(zip(names, image, strict=True))
-        assert image == [by_name[name] for name in names]  # a super-pixel is labelled as one
-        labelled = sum(label != IGNORE for label in by_name.values())
-        assert labelled == len({name for name, label in zip(names, literal, strict=True) if label != IGNORE})
+    for image, names, own in zip(found.flatten(1), regions.flatten(1), scores, strict=True):
+        assert image.tolist() == literal_landmarks(own.tolist(), names.tolist(), share)
 
 
 def test_the_surest_super_pixels_take_the_label_of_their_mean() -> None:
     regions = torch.tensor([[[0, 0, 1, 1, 7, 7]]])  # names may leave gaps
     lesion = torch.tensor([0.9, 0.1, 0.9, 0.7, 0.1, 0.3])  # means 0.5, 0.8, 0.2
-    probabilities = torch.stack([1 - lesion, lesion])[None, :, None]
-    assert confident_landmarks(probabilities, regions, 0.6).tolist() == [[[IGNORE, IGNORE, 1, 1, 0, 0]]]
-    assert confident_landmarks(probabilities, regions, 0.3).tolist() == [[[IGNORE, IGNORE, 1, 1, IGNORE, IGNORE]]]
-
-
-def test_landmarks_agree_with_the_twin_where_nothing_ties() -> None:
-    generator = torch.Generator().manual_seed(4)
-    probabilities = torch.randn(3, 4, 8, 8, generator=generator, dtype=torch.float64).softmax(1)
-    regions = torch.randint(0, 9, (3, 8, 8), generator=generator)
-    found = confident_landmarks(probabilities, regions, 0.6)
-    assert found.flatten(1).tolist() == literal_landmarks(probabilities, regions, 0.6)
+    scores, areas = region_means(torch.stack([1 - lesion, lesion])[None, :, None], regions)
+    assert confident_landmarks(scores, areas, regions, 0.6).tolist() == [[[IGNORE, IGNORE, 1, 1, 0, 0]]]
+    assert confident_landmarks(scores, areas, regions, 0.3).tolist() == [[[IGNORE, IGNORE, 1, 1, IGNORE, IGNORE]]]
 
 
 @pytest.mark.parametrize(("regions", "expected"), [(5, 3), (10, 6), (7, 5), (1, 1)])
 def test_sixty_per_cent_are_rounded_up_and_not_by_a_last_digit(regions: int, expected: int) -> None:
-    probabilities = torch.rand(1, 2, 1, regions).softmax(1)
-    labels = confident_landmarks(probabilities, torch.arange(regions).view(1, 1, -1), 0.6)
+    scores, areas = torch.rand(1, regions, 2), torch.ones(1, regions)
+    labels = confident_landmarks(scores, areas, torch.arange(regions).view(1, 1, -1), 0.6)
     assert (labels != IGNORE).sum() == expected
 
 

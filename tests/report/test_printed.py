@@ -121,6 +121,7 @@ def test_the_figures_are_those_of_the_paper(name: str) -> None:
         ("medical", {"method": "cycada"}, None),
         ("gta", {"method": "cycada", "preset": "default"}, "CyCADA"),
         ("gta", {"method": "cycada", "preset": "features"}, None),
+        ("gta", {"method": "cycada", "preset": "short"}, None),
         ("medical", {"method": "semantic_transfer", "preset": "paper"}, "Ours"),
         ("medical", {"method": "semantic_transfer", "preset": "robust"}, None),
         ("ablation", {"method": "semantic_transfer", "preset": "robust", "variant": "BL+AL"}, "BL+AL"),

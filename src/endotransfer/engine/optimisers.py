@@ -21,9 +21,11 @@ def build_optimisers(method: Method, phases: set[str], training: TrainingConfig)
 def shared_optimiser(method: Method, phase: str, training: TrainingConfig) -> Optimizer:
     """The experiment's optimiser over the phase's networks, backbone and the rest in groups of their own."""
     groups: dict[float, list[nn.Parameter]] = {}
+    own = method.head_lr_factor()
+    factor = training.head_lr_factor if own is None else own
     for name in method.phases[phase]:
         for path, parameter in method.get_submodule(name).named_parameters():
-            lr = training.lr if "backbone" in path else training.lr * training.head_lr_factor
+            lr = training.lr if "backbone" in path else training.lr * factor
             groups.setdefault(lr, []).append(parameter)
     parameters = [{"params": members, "lr": lr} for lr, members in groups.items()]
     fused = all(member.is_cuda for members in groups.values() for member in members)

@@ -28,24 +28,32 @@ class Epoch:
         return self.index - self.stage_epoch % self.stage.pass_every
 
     def progress(self, step: int, steps: int) -> Progress:
-        return Progress(step, self.index, self.stage.name, self.stage_epoch, steps)
+        of_epoch = self.last - self.first
+        stage_step = self.stage_epoch * of_epoch + step - self.first
+        return Progress(
+            step, self.index, self.stage.name, self.stage_epoch, steps, stage_step, self.stage.epochs * of_epoch
+        )
 
 
 def lay_out(stages: list[Stage], steps_per_epoch: int) -> list[Epoch]:
-    """Stages one after the other, `steps_per_epoch` steps to an epoch; a single step where nothing is trained."""
+    """Stages one after the other, `steps_per_epoch` steps to an epoch, unless a stage has its own number."""
     epochs: list[Epoch] = []
     first, clocks, totals = 0, Counter[str](), Counter[str]()
     for stage in stages:
-        totals[_schedule(stage)] += stage.epochs * steps_per_epoch
+        totals[_schedule(stage)] += stage.epochs * _steps(stage, steps_per_epoch)
     for stage in stages:
-        steps = steps_per_epoch if stage.phases else 1  # one: a place in the checkpoint for what the pass did
-        name = _schedule(stage)
+        steps, name = _steps(stage, steps_per_epoch), _schedule(stage)
         for stage_epoch in range(stage.epochs):
             place = clocks[name], totals[name]
             epochs.append(Epoch(len(epochs), stage, stage_epoch, first, first + steps, *place))
             first += steps
             clocks[name] += steps
     return epochs
+
+
+def _steps(stage: Stage, steps_per_epoch: int) -> int:
+    """Of an epoch: a single one where nothing is trained, a place in the checkpoint for what the pass did."""
+    return stage.steps or (steps_per_epoch if stage.phases else 1)
 
 
 def _schedule(stage: Stage) -> str:

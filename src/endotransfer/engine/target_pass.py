@@ -37,7 +37,8 @@ class TargetPasses:
         propagation: Path, console: Console,
     ) -> None:  # fmt: skip
         self.fabric, self.method, self.training, self.batch_source = fabric, method, training, data.batch_source
-        self.pass_set, self.masked, self.maps, self.console = data.pass_set, data.masked, maps, console
+        self.pass_set, self.masked, self.superpixels = data.pass_set, data.masked, data.superpixels
+        self.maps, self.console = maps, console
         self.propagation = propagation  # folder for the maps of a few images
         self.dtype = torch.float64 if training.precision == "64" else torch.float32
         self.seconds = 0.0  # spent on the target set as a whole, for the account of what a run cost
@@ -51,7 +52,7 @@ class TargetPasses:
             return
         self.method.eval()
         batch, tags = 4 * self.training.batch_source, self.method.task.tags
-        source = WholeSource(self.masked, batch, tags, self.fabric.device, self.dtype)
+        source = WholeSource(self.masked, batch, tags, self.fabric.device, self.dtype, self.superpixels)
         target = None if self.pass_set is None else self._target_set(self.pass_set, 0, lambda channels: LogitCache())
         with self._progress("preparing", None) as seen, torch.no_grad(), self.fabric.autocast():
             if target is not None:

@@ -136,8 +136,19 @@ class Trainer:
         method.after_step()
         self.step += 1
         if self.step % self.training.log_every == 0 or self.step == epoch.last:
+            figures |= self._own_figures(memos)
             self.log.write(self.step, epoch.index, epoch.stage.name, figures)
         return self._event(epoch, figures)
+
+    def _own_figures(self, memos: list[Memo]) -> dict[str, float]:
+        """What the method shows of a step beyond its losses: means over the step's batches and all processes."""
+        with torch.no_grad():
+            found = [self.method.figures(memo) for memo in memos]
+        if not found[0]:
+            return {}
+        values = torch.stack([torch.stack([one[name].to(self.dtype) for one in found]).mean() for name in found[0]])
+        means = (sum_over_processes(values) / world_size()).tolist()
+        return {f"figure/{name}": mean for name, mean in zip(found[0], means, strict=True)}
 
     def _seed_of(self, step: int) -> int:
         text = f"{self.seed}/{step}/{self.fabric.global_rank}"

@@ -32,6 +32,7 @@ class TrainingData:
     batch_source: BatchSource | DeviceBatchSource  # augmented batches, by step
     masked: DecodedImages  # of the source, whole; statistics before training are made of it
     pass_set: PassSet | DevicePassSet | None  # the target set, whole and unaugmented; None: there is no target
+    superpixels: SuperpixelCache  # of either domain
     steps_per_epoch: int
     notes: Counter[str]  # what was converted while reading, and how often
 
@@ -65,7 +66,7 @@ def load_training_data(
         batch_source = DeviceBatchSource(loaded, device)
         pass_set = None if pass_set is None else DevicePassSet(whole, device)
     steps = steps_per_epoch(training, experiment_data.source_images)
-    return TrainingData(batch_source, images.masked, pass_set, steps, images.notes)
+    return TrainingData(batch_source, images.masked, pass_set, superpixels, steps, images.notes)
 
 
 def _shares(

@@ -23,6 +23,12 @@ def fooling_loss(score_target: Tensor) -> Tensor:
     return _scored_as(0.0, score_target)
 
 
+def critic_accuracy(score_source: Tensor, score_target: Tensor) -> Tensor:
+    """The share of cells whose domain D tells right, a score of 0 being half right: the mean over both domains."""
+    of_source, of_target = (at_least_float32(score).sign().mean() for score in (score_source, score_target))
+    return 0.5 + 0.25 * (of_target - of_source)
+
+
 def _scored_as(domain: float, score: Tensor) -> Tensor:
     score = at_least_float32(score)
     loss = binary_cross_entropy_with_logits(score, torch.full_like(score, domain), reduction="sum")

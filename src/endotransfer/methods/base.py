@@ -80,12 +80,23 @@ class Method(nn.Module):
         """An optimiser of the method's own for `phase`, where the shared one will not do."""
         return None
 
+    def head_lr_factor(self) -> float | None:
+        """What multiplies the learning rate of all that is not backbone; None: the experiment's `head_lr_factor`."""
+        return None
+
     def active(self, phase: str) -> bool:
         """Whether `phase` runs in this step (gates and delays)."""
         return True
 
     def target_pass(self, target: TargetSet) -> dict[str, float]:
         """Work over the whole target set before an epoch; returns figures for the log."""
+        return {}
+
+    def figures(self, memo: Memo) -> dict[str, Tensor]:
+        """What a step shows beyond its losses, as single numbers for the log, from what its phases left in `memo`.
+
+        Asked only in steps that are logged; means over batches and processes are written as `figure/NAME`.
+        """
         return {}
 
     def findings(self) -> dict[str, object]:

@@ -1,14 +1,17 @@
 """CGAN: Hong, Wang, Yang, Yuan, "Conditional Generative Adversarial Network for Structured Domain Adaptation",
 CVPR 2018.  A generator turns the source's low-level features, with noise, into what target features look like.
+OUR DESIGN after the paper's idea: no code was published, and its layer sizes and weights are not known for certain.
 
 Faithful: the adapted features are x + G(x, z), x those of the first layers; a fully connected critic (as 1x1
 convolutions) tells the high-level features of adapted source from those of target; G fools it and keeps the task
 solvable; the segmenter learns from raw and adapted source features alike; the target's own way is the plain network.
-Designed here (no code was published, and the layer sizes are not known for certain): x is what enters the first stage
-of the shared backbone, z is one channel of U(-1, 1); eight residual blocks with GroupNorm; the critic sees the ASPP's
-output; the weight 0.01; Adam for generator and critic.  Segmenter and critic are updated with G fixed, then G with
-both fixed, so that G alone adapts; the first layers learn from raw images only.  Where images carry tags, S1 learns
-from those of both domains.
+Designed here: x is what enters the first stage of the shared backbone, z is one channel of U(-1, 1); eight residual
+blocks with GroupNorm; G starts at zero; the critic sees the ASPP's output; Adam for generator and critic.  Segmenter
+and critic are updated with G fixed, then G with both fixed, so that G alone adapts; the first layers learn from raw
+images only.  Where images carry tags, S1 learns from those of both domains.
+`weight` is the setting to search (0.01 to 1): G starts at zero and the task pulls it back there, so too small a weight
+leaves source_only with twice the masks.  The log tells: `figure/residual`, the size of G(x, z) beside x, and
+`figure/critic_accuracy`, one half where G fools the critic.
 """
 
 from typing import ClassVar
@@ -18,9 +21,9 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
-from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch
+from endotransfer.batch import Batch, SegOutput, SourceBatch, TargetBatch, at_least_float32
 from endotransfer.config import Strict
-from endotransfer.losses.adversarial import critic_loss, fooling_loss
+from endotransfer.losses.adversarial import critic_accuracy, critic_loss, fooling_loss
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method, split_output
 from endotransfer.models.backbones.stem import from_low_level, low_level, low_level_channels
@@ -66,12 +69,21 @@ class Cgan(Method):
         assert source is not None and target is not None
         if phase == "critic":
             scores = self.critic(torch.cat([memo["adapted"], memo["target"]]))
-            return {"critic": critic_loss(*scores.split([len(memo["adapted"]), len(memo["target"])]))}
+            both = scores.split([len(memo["adapted"]), len(memo["target"])])
+            memo["scores"] = tuple(part.detach() for part in both)
+            return {"critic": critic_loss(*both)}
         if phase == "generator":
             return self._generator_terms(source, memo)
         on_source, on_adapted, on_target = self._forward_all(source, target, memo)
         memo["adapted"], memo["target"] = on_adapted.features.detach(), on_target.features.detach()
         return source_terms(source, on_source) | adapted_terms(source, on_adapted) | target_tag_term(target, on_target)
+
+    def figures(self, memo: Memo) -> dict[str, Tensor]:
+        low, adapted = (at_least_float32(memo[name]) for name in ("low", "adapted_low"))
+        return {
+            "residual": (adapted - low).norm() / low.norm(),
+            "critic_accuracy": critic_accuracy(*memo["scores"]),
+        }
 
     def _generator_terms(self, source: SourceBatch, memo: Memo) -> dict[str, Tensor]:
         """A forward of its own: no gradient led to G in the first, and the segmenter has moved since."""
@@ -98,7 +110,7 @@ class Cgan(Method):
         memo["low"] = low.detach()
         memo["noise"] = like(uniform_noise(source.keys, self.progress.step, low.shape[-2:]), low)
         with torch.no_grad():
-            adapted = self.generator(memo["low"], memo["noise"])
+            adapted = memo["adapted_low"] = self.generator(memo["low"], memo["noise"])
         if together:
             both, on_target = split_output(from_low_level(net, torch.cat([low, adapted, low_target])), 2 * count)
         else:

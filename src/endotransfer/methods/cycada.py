@@ -4,10 +4,11 @@ Adaptation", ICML 2018.  The segmenter learns from translated source images; the
 Faithful: the three stages; CycleGAN with least-squares critics, cycle weight 10 and its own Adam; the score critic's
 layers, lambda_D 1, lambda_G 0.1; in the last stage the segmenter moves (on source masks, too) only while that critic
 was right in more than 60 % of its last 100 steps; no semantic loss in translation, as in the authors' street scenes.
-Designed here: epochs of translation are ADDED to the experiment's, so that the segmenter has as many epochs as in any
-other row, under the same learning rates; translators are half as wide as CycleGAN's and
-start next to the identity, their critics have no norm (models/translation.py); the score critic works at the network's
-own resolution, with the experiment's optimiser; one epoch alone has no feature stage; S1 learns all tags there are.
+Designed here: steps of translation are ADDED to the experiment's, under a schedule of their own, so that the segmenter
+has as many epochs as in any other row, under the same learning rates; there are 5,000 of them, where the original has
+100,000 and more, and a run with fewer says that it is "cycada (short)"; translators are half as wide as CycleGAN's and
+start next to the identity, their critics have no norm (models/generators/translator.py); the score critic works at the
+network's own resolution, with the experiment's optimiser; one epoch alone has no feature stage; S1 learns all tags.
 Left out: CycleGAN's pool of earlier translations and its identity loss.
 """
 
@@ -34,11 +35,15 @@ from endotransfer.models.generators.translator import Translator
 DOMAINS = ("source", "target")
 
 
-class CyCADAConfig(Strict):
-    """Shares are of the experiment's epochs, at least one epoch; 0 leaves the stage and its networks out."""
+ENOUGH = 5000  # steps of translation, fewer than which a row of a table must own up to
+SHORT = 100  # steps of preset `short`: for a machine without a GPU
 
-    translation_share: float = Field(0.3, ge=0)  # on top of the experiment's epochs
-    feature_share: float = Field(0.3, ge=0, lt=1)  # the last of them
+
+class CyCADAConfig(Strict):
+    """0 steps, or a share of 0, leave a stage and its networks out."""
+
+    translation_steps: int = Field(ENOUGH, ge=0)  # on top of the experiment's epochs
+    feature_share: float = Field(0.3, ge=0, lt=1)  # of the experiment's epochs, the last, at least one
     cycle_weight: float = Field(10.0, ge=0)
     translation_lr: float = Field(2e-4, gt=0)
     width: int = Field(32, ge=1)  # of translators and their critics; CycleGAN's is 64
@@ -52,7 +57,10 @@ class CyCADA(Method):
     name = "cycada"
     summary = "CyCADA: source images translated into the target's look, then a critic on score maps"
     presets: ClassVar[dict[str, RawConfig]] = {
-        "default": {}, "translation": {"feature_share": 0.0}, "features": {"translation_share": 0.0},
+        "default": {},
+        "short": {"translation_steps": SHORT},
+        "translation": {"feature_share": 0.0},
+        "features": {"translation_steps": 0},
     }  # fmt: skip
     phases: ClassVar[dict[str, tuple[str, ...]]] = {
         "net": ("segmenter",), "score_critic": ("score_critic",),
@@ -67,7 +75,7 @@ class CyCADA(Method):
 
     def networks(self) -> dict[str, nn.Module]:
         networks, config = super().networks(), self.config
-        if config.translation_share:
+        if config.translation_steps:
             networks["translators"] = nn.ModuleDict({name: Translator(config.width, config.blocks) for name in DOMAINS})
             networks["image_critics"] = nn.ModuleDict({name: PatchCritic(config.width) for name in DOMAINS})
         if self._feature_epochs():
@@ -80,18 +88,24 @@ class CyCADA(Method):
         return min(max(1, round(share * epochs)), epochs - 1) if share else 0
 
     def stages(self) -> list[Stage]:
-        share, epochs, features = self.config.translation_share, self.task.epochs, self._feature_epochs()
+        steps, features = self.config.translation_steps, self._feature_epochs()
+        translators = ("translators", "image_critics")
         stages = [
-            Stage(
-                "translation",
-                max(1, round(share * epochs)) if share else 0,
-                ("translators", "image_critics"),
-                own_schedule=True,
-            ),
-            Stage("segmentation", epochs - features, target=self.task.tags),
+            Stage("translation", 1 if steps else 0, translators, own_schedule=True, steps=steps),
+            Stage("segmentation", self.task.epochs - features, target=self.task.tags),
             Stage("features", features, ("net", "score_critic")),
         ]
         return [stage for stage in stages if stage.epochs]
+
+    def findings(self) -> dict[str, object]:
+        steps = self.config.translation_steps
+        if not 0 < steps < ENOUGH:
+            return {}
+        remark = (
+            f"this is cycada (short): its translators had {steps:,} steps, fewer than {ENOUGH:,}, and the original's "
+            "have 100,000 and more; call its row so, or raise method.translation_steps."
+        )
+        return {"remarks": [remark]}
 
     def optimiser(self, phase: str) -> Optimizer | None:
         if phase in ("translators", "image_critics"):
@@ -126,7 +140,7 @@ class CyCADA(Method):
     @torch.no_grad()
     def in_target_style(self, images: Tensor) -> Tensor:
         """Source images [B, 3, H, W] as the segmenter sees them: translated, where there is translation."""
-        return self.translators["target"](images) if self.config.translation_share else images
+        return self.translators["target"](images) if self.config.translation_steps else images
 
     def _net_terms(self, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         source, target = batch.source, batch.target

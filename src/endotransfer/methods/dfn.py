@@ -1,11 +1,15 @@
 """DFN: Yu, Wang, Peng, Gao, Yu, Sang, "Learning a Discriminative Feature Network for Semantic Segmentation", CVPR
 2018.  A smooth network keeps classes whole by channel attention, a border network keeps them apart by their borders.
+AN ARCHITECTURE CONTROL: nothing in DFN looks at a target.  Its row says what another network makes of the same source
+masks and tags, and is to be read beside source_only, not beside systems that adapt.
 
 Faithful: plain strides without dilation, refinement and channel attention blocks, the start from the image's mean,
-512 and 21 channels, cross-entropy at four levels, 0.1 times a focal loss (gamma 2, alpha 0.25) on borders at four.
-Designed here: nothing in DFN looks at a target; as in every system S1 learns the tags of both domains, and refines the
-last logits.  Borders come from label changes instead of a Canny filter, which finds the same in a mask; the focal loss
-is the standard one; normalisation, optimiser and schedule are the experiment's.
+512 and 21 channels, cross-entropy at four levels, 0.1 times a focal loss (gamma 2, alpha 0.25) on borders at four, all
+summed; its new layers learn ten times as fast as the backbone.
+Designed here: as in every system S1 learns the tags of both domains, and refines the last logits.  Borders come from
+label changes instead of a Canny filter, which finds the same in a mask; the focal loss is the standard one;
+normalisation, optimiser and schedule are the experiment's, and shorter than the original's 120 epochs: `head_lr_factor`
+and `border_weight` are the settings to search.
 Left out: scales and crops of its training (the experiment's augmentation).
 """
 
@@ -29,6 +33,7 @@ from endotransfer.models.segmenters.dfn_segmenter import build_dfn_segmenter
 class DfnConfig(Strict):
     smooth_channels: int | None = Field(None, ge=1)  # None: twice model.aspp_channels, 512 with its default
     border_channels: int = Field(21, ge=1)
+    head_lr_factor: float | None = Field(10.0, gt=0)  # of all but the backbone; None: the experiment's
     border_weight: float = Field(0.1, gt=0)
     border_width: int = Field(7, ge=1)  # pixels, odd
     focal_gamma: float = Field(2.0, ge=0)
@@ -44,7 +49,7 @@ class DfnConfig(Strict):
 
 class Dfn(Method):
     name = "dfn"
-    summary = "DFN: a smooth network with channel attention and a border network, on source masks"
+    summary = "DFN, an architecture control: a smooth network with channel attention and a border network, source masks"
     Config: ClassVar[type[Strict]] = DfnConfig
     config: DfnConfig
 
@@ -53,6 +58,9 @@ class Dfn(Method):
         channels = config.smooth_channels or 2 * task.model.aspp_channels
         segmenter = build_dfn_segmenter(task.model, channels, config.border_channels, task.classes, task.tags)
         return {"segmenter": segmenter}
+
+    def head_lr_factor(self) -> float | None:
+        return self.config.head_lr_factor
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         source, target = batch.source, batch.target

@@ -3,11 +3,16 @@ ICCV 2017.  Critics classify single cells of the features: one for all cells, an
 
 Faithful: the critics' layers and first weights; the shares of a class in a cell (of the mask on the source, of the
 prediction on the target) as weights of its critic's loss; the encoder sees exchanged domains from the critic of all
-cells and the mean of true and exchanged ones from the class critics; weight 0.05, its ramp, and the class term's start.
+cells and the mean of true and exchanged ones from the class critics; both terms' ramps and the class term's late start,
+each ramp from where its term begins; adaptation starts from a network that segments the source.
 Designed here: critics see the features of the shared DeepLab-v3's pixel classifier (ASPP), whose cells are 8 x 8 pixels
-as in the original; 1,200 steps of ramp and the class term's start at step 1,000 are shares of the original's 3,000
-steps, so that short runs get there too; class critics learn from the first step on; critics keep Adam and rates 10 and
-20 times the segmenter's (1e-4 by default); where images carry tags, S1 learns from those of both domains.
+as in the original; the first quarter of the epochs trains the source alone, and 1,200 steps of ramp and the class
+term's start at step 1,000 are shares of the rest, as of the original's 3,000 steps, so that short runs get there too;
+class critics learn as soon as there are target images; critics keep Adam and rates 10 and 20 times the segmenter's
+(1e-4 by default); where images carry tags, S1 learns from those of both domains.  In the original 0.05 is a factor of
+the LEARNING RATE of Adams of their own for what critics ask of the encoder; Adam divides by the gradient's size, so
+each moves it a twentieth as far as the task does.  That takes another forward and backward in every step, which would
+double this row's cost; here it is a weight in the one loss, where sizes do count, and so it is the setting to search.
 Left out: the prior of static objects, which needs street views of several years, and source images without masks in the
 class term.
 """
@@ -33,7 +38,7 @@ from endotransfer.losses.domain_confusion import (
 )
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method
-from endotransfer.methods.task import TaskInfo
+from endotransfer.methods.task import Stage, TaskInfo, warm_start
 from endotransfer.models.critics.cell_critics import CellCritic
 
 
@@ -41,9 +46,10 @@ class NmdConfig(Strict):
     """A weight of 0 leaves the critics of that term out."""
 
     weight: float = Field(0.05, ge=0)  # of the critic of all cells, in the encoder's loss
-    class_weight: float = Field(0.05, ge=0)  # of the class critics
-    ramp: float = Field(0.4, gt=0)  # share of all steps over which both weights rise
-    class_from: float = Field(1 / 3, ge=0, le=1)  # share of all steps after which the class term reaches the encoder
+    class_weight: float | None = Field(None, ge=0)  # of the class critics; None: the same
+    warmup_share: float = Field(0.25, ge=0, lt=1)  # of the epochs, on the source alone; the next two are of the rest
+    ramp: float = Field(0.4, gt=0)  # share of the steps over which a weight rises, once its term has begun
+    class_from: float = Field(1 / 3, ge=0, le=1)  # share of the steps before the class term reaches the encoder
     critic_lr: float = Field(1e-3, gt=0)
     class_critic_lr: float = Field(2e-3, gt=0)
 
@@ -68,9 +74,16 @@ class Nmd(Method):
             return CellCritic(segmenter.feature_channels, dropout=self.task.model.dropout > 0)
 
         critics: dict[str, nn.Module] = {"all": critic()} if self.config.weight else {}
-        if self.config.class_weight:
+        if self._class_weight():
             critics["classes"] = nn.ModuleList(critic() for _ in range(self.task.classes))
         return networks | ({"critics": nn.ModuleDict(critics)} if critics else {})
+
+    def _class_weight(self) -> float:
+        config = self.config
+        return config.weight if config.class_weight is None else config.class_weight
+
+    def stages(self) -> list[Stage]:
+        return warm_start(self.config.warmup_share, Stage("transfer", self.task.epochs, tuple(self.phases)))
 
     def optimiser(self, phase: str) -> Optimizer | None:
         if phase != "critic":
@@ -83,7 +96,9 @@ class Nmd(Method):
             terms = self._terms(domain_loss, domain_loss, **memo)
             return {f"critic_{name}": value for name, value in terms.items()}
         source, target = batch.source, batch.target
-        assert source is not None and target is not None
+        assert source is not None
+        if target is None:  # warm-up
+            return source_terms(source, self.segmenter(source.images, domain="source"))
         on_source, on_target = self.forward_both(source.images, target.images)
         terms = source_terms(source, on_source) | target_tag_term(target, on_target)
         features = (on_source.features, on_target.features)
@@ -95,9 +110,11 @@ class Nmd(Method):
 
     def transfer_weights(self) -> dict[str, float]:
         """Weights of the terms that reach the encoder in this step."""
-        config, done = self.config, self.progress.step / self.progress.steps
-        weights = {"all": config.weight, "classes": config.class_weight if done >= config.class_from else 0.0}
-        return {name: weight * ramp(done, config.ramp) for name, weight in weights.items() if weight}
+        config, done = self.config, self.progress.stage_done
+        terms = {"all": (config.weight, done), "classes": (self._class_weight(), done - config.class_from)}
+        return {
+            name: weight * ramp(since, config.ramp) for name, (weight, since) in terms.items() if weight and since >= 0
+        }
 
     def _terms(
         self,

@@ -1,6 +1,6 @@
 """What a method knows of the experiment around it, and the words in which it states its plan."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from endotransfer.config import ModelConfig
 
@@ -36,6 +36,14 @@ class Stage:
     own_schedule: bool = False  # the learning rate runs over this stage alone, and elsewhere as if it were not there
     lr_scale: float = 1.0  # what every learning rate is multiplied with, on top of its schedule
     constant_lr: bool = False  # instead of a schedule; elsewhere the rate runs as if this stage were not there
+    steps: int | None = None  # of an epoch; None: as many as the experiment's epochs have
+
+
+def warm_start(share: float, stage: Stage) -> list[Stage]:
+    """`stage` with the first `share` of its epochs on the source alone: at least one of them, and never all."""
+    warmup = min(max(1, round(share * stage.epochs)), stage.epochs - 1) if share else 0
+    rest = replace(stage, epochs=stage.epochs - warmup)
+    return [Stage("warm-up", warmup, target=False), rest] if warmup else [rest]
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,13 @@ class Progress:
     stage: str = ""
     stage_epoch: int = 0  # since the start of the stage
     steps: int = 1  # of the whole run
+    stage_step: int = 0  # since the start of the stage
+    stage_steps: int = 1  # of the whole stage
+
+    @property
+    def stage_done(self) -> float:
+        """The share of the stage that lies behind, 0 at its first step: what ramps and late starts go by."""
+        return self.stage_step / self.stage_steps
 
 
 @dataclass(frozen=True)

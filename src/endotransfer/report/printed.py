@@ -21,10 +21,10 @@ ROW_OF_METHOD = {
 }  # fmt: skip
 ALIASES = {"baseline": "bl", "deeplabv3": "bl"}
 # Presets that are less or more than what the paper compared: one level of two, tags on pixels, masks beside tags, one
-# stage of two.
+# stage of two, too few steps of one.
 NOT_THE_PAPERS = {
     ("lta", "single"), ("lta", "normals"), ("lta", "tags"), ("cdws", "masks"), ("cycada", "translation"),
-    ("cycada", "features"),
+    ("cycada", "features"), ("cycada", "short"),
     ("semantic_transfer", "robust"),  # as files of results from before tag_transfer call it
 }  # fmt: skip
 

@@ -26,7 +26,7 @@ from endotransfer.methods.resolve import task_info
 from endotransfer.predict.load import load
 from endotransfer.testing.cases import Case, cases_of
 from endotransfer.testing.repeated_run import differing, final_weights, train_in_two_parts, with_noisy_masks
-from endotransfer.testing.tiny_tasks import CLASSES, SIZE
+from endotransfer.testing.tiny_tasks import CLASSES, SIZE, quick_settings
 from endotransfer.testing.two_processes import SETTINGS, TOLERANCE, furthest_apart, without_dropout
 
 if TYPE_CHECKING:  # pytest is no dependency of the package
@@ -173,7 +173,7 @@ class MethodContract:
 
     def test_it_is_compared_in_a_benchmark(self, make_experiment: "MakeExperiment", name: str, tmp_path: Path) -> None:
         suite = make_experiment("tagged", name, epochs=1, steps_per_epoch=1).model_dump(mode="json")
-        suite |= {"systems": [name], "seeds": 1}
+        suite |= {"systems": [{"name": name, **quick_settings({"name": name})}], "seeds": 1}
         path = tmp_path / "suite.yaml"
         path.write_text(yaml.safe_dump({key: value for key, value in suite.items() if value is not None}))
         run_benchmark(read_suite(path), tmp_path / "out")

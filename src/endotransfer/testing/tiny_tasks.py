@@ -10,13 +10,13 @@ from endotransfer.config import Experiment, RawConfig, experiment_from
 from endotransfer.data.phantom import write_phantom
 from endotransfer.errors import CheckpointError
 from endotransfer.io import write_atomically
-from endotransfer.methods import METHODS
+from endotransfer.methods import METHODS, method_config
 
 TASKS = {"tagged": "lesion", "untagged": "five_class"}  # name -> the phantom's variant
 CLASSES = {"tagged": 2, "untagged": 5}
 SIZE = 32
 BACKBONE = "test_resnet"
-QUICK = {"local_steps": 20}  # settings that shorten a method's own preparation, where it has them
+MOST = {"local_steps": 20, "translation_steps": 3}  # of a method's own steps, where it has such a setting
 
 
 def write_tasks(root: Path) -> dict[str, Path]:
@@ -34,6 +34,12 @@ def write_backbone(path: Path) -> Path:
     return path
 
 
+def quick_settings(method: RawConfig) -> RawConfig:
+    """What makes a `method` of an experiment quick: fewer steps of its own, where it has more than a few."""
+    _, _, config = method_config(method)
+    return {key: most for key, most in MOST.items() if getattr(config, key, 0) > most}
+
+
 def tiny_experiment(
     task: str, folder: Path, backbone: Path, method: str, preset: str | None = None, **training: object
 ) -> Experiment:
@@ -41,7 +47,7 @@ def tiny_experiment(
     cls = METHODS.get(method)
     settings: RawConfig = {"epochs": 3, "steps_per_epoch": 3, "batch_source": 4, "batch_target": 4, "lr": 1e-3}
     settings |= {"workers": 0, "tensorboard": False, "log_every": 1, "accelerator": "cpu", **training}
-    quick = {key: value for key, value in QUICK.items() if key in cls.Config.model_fields}
+    named: RawConfig = {"name": method} | ({"preset": preset} if preset else {})
     return experiment_from(
         {
             "data": {
@@ -54,7 +60,7 @@ def tiny_experiment(
                 "weights": str(backbone) if task == "tagged" else None,
                 "aspp_rates": [1, 2, 3], "aspp_channels": 16, "dropout": 0.1,
             },
-            "method": {"name": method} | ({"preset": preset} if preset else {}) | quick,
+            "method": named | quick_settings(named),
             "training": settings,
             "evaluation": {"resamples": 20},
         }
