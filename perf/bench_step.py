@@ -58,7 +58,7 @@ def make_trainer(setting: Setting, name: str, folder: Path, *, graphs: bool = Tr
         method = cls(TaskInfo(2, True, setting.model, epochs=2), config)
     folder.mkdir(exist_ok=True)
     nothing: Any = None  # batches are handed in by the benchmark
-    data = TrainingData(nothing, nothing, None, steps_per_epoch=10_000, notes=Counter())
+    data = TrainingData(nothing, nothing, None, nothing, steps_per_epoch=10_000, notes=Counter())
     return Trainer(fabric, method, training, 0, data, RunFolder(folder), Console(quiet=True))
 
 

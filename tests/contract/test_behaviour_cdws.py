@@ -14,7 +14,7 @@ from endotransfer.methods.cdws import Cdws, CdwsConfig
 from endotransfer.methods.task import TaskInfo
 from endotransfer.models.segmenters.cdws_segmenter import CdwsSegmenter
 from tests.contract.behaviour import FullBatch, build, one_batch, train
-from tests.contract.whole_source import share_ranked_right, whole_source
+from tests.contract.whole_source import OneBatch, share_ranked_right, whole_source
 
 DYE = torch.tensor([0.0, 0.2, 1.0])[:, None, None]
 
@@ -35,7 +35,7 @@ def source(make_experiment: Any) -> SourceBatch:
 def prepared(make_experiment: Any, source: SourceBatch, **settings: Any) -> Cdws:
     method = build(make_experiment, "cdws", **settings)
     assert isinstance(method, Cdws)
-    method.prepare([source], None)
+    method.prepare(OneBatch(source), None)
     return method
 
 
@@ -110,7 +110,7 @@ def local_cdws(make_experiment: Any, source: SourceBatch) -> Cdws:
     torch.manual_seed(0)
     model = make_experiment("tagged", "cdws").model.model_copy(update={"norm": "batch"})
     method = Cdws(TaskInfo(2, True, model, epochs=1), CdwsConfig.model_validate({}))
-    method.prepare([source], None)
+    method.prepare(OneBatch(source), None)
     return method
 
 

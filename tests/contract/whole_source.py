@@ -1,5 +1,6 @@
 """The labelled source of a tiny task as one batch, for tests that look at where a map is right."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -21,6 +22,22 @@ def whole_source(make_experiment: Any, name: str) -> SourceBatch:
     masked = load_training_data(experiment, experiment_data, needs, lambda *_: None, console=Console(quiet=True)).masked
     (only,) = WholeSource(masked, len(experiment_data.masked), True, torch.device("cpu"), torch.float32)
     return only
+
+
+class OneBatch:
+    """A source set that is a single batch, for methods whose `prepare` asks for nothing but images and masks."""
+
+    def __init__(self, batch: SourceBatch) -> None:
+        self.batch = batch
+
+    def __iter__(self) -> Iterator[SourceBatch]:
+        yield self.batch
+
+    def __len__(self) -> int:
+        return len(self.batch.images)
+
+    def superpixels(self, keys: list[str]) -> Tensor:
+        raise NotImplementedError
 
 
 def share_ranked_right(scores: Tensor, truth: Tensor) -> float:
