@@ -139,10 +139,12 @@ def test_collapsed_runs_are_noted_with_their_seeds() -> None:
     raw = study().to_dict()
     cells: Any = raw["cells"]
     cells[0]["collapsed"] = cells[2]["collapsed"] = "predicts no lesion at all"
+    cells[1]["collapsed"] = "predicts almost no lesion"
     for cell in cells[3:]:
         cell["collapsed"] = "paints every image"
     notes = [row.notes for row in read_table(BenchmarkResults.model_validate(raw)).rows]
-    assert notes == [("source_only, seed 0, 2: predicts no lesion at all.",), ("lta: paints every image.",)]
+    said = "source_only: predicts no lesion at all (seed 0, 2); predicts almost no lesion (seed 1)."
+    assert notes == [(said,), ("lta: paints every image.",)]
 
 
 def test_a_row_that_was_trained_otherwise_has_a_note() -> None:

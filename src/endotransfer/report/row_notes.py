@@ -37,9 +37,9 @@ def _collapsed(label: str, cells: Sequence[BenchmarkCell]) -> Iterable[str]:
     for cell in cells:
         if what := cell.results.collapsed:
             said.setdefault(what, []).append(str(cell.seed))
-    for what, of_seeds in said.items():
-        which = "" if len(of_seeds) == len(cells) else f", seed {', '.join(of_seeds)}"
-        yield f"{label}{which}: {what}."
+    parts = [what if len(seeds) == len(cells) else f"{what} (seed {', '.join(seeds)})" for what, seeds in said.items()]
+    if parts:
+        yield f"{label}: {'; '.join(parts)}."
 
 
 def _settings(summary: LabelSummary) -> Iterable[str]:
