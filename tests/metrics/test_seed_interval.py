@@ -32,7 +32,7 @@ def simulate(seeds: int, groups: int, by_seed: float, rng: np.random.Generator, 
     return differences.mean(1), differences @ draws_of_groups(groups, resamples).T
 
 
-def coverage(seeds: int, groups: int, by_seed: float, trials: int = 400) -> tuple[float, float]:
+def coverage(seeds: int, groups: int, by_seed: float, trials: int = 250) -> tuple[float, float]:
     """Shares of trials in which the interval, and the old one, contain the truth."""
     rng = np.random.default_rng(seeds)
     new = old = 0

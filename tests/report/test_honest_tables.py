@@ -110,6 +110,23 @@ def test_an_older_file_is_read_and_its_intervals_are_said_to_be_too_narrow(tmp_p
     assert "| +9.7 [8.8, 10.4] ~ |" in text and "mIoU 95 %" not in text and "IoU w" not in text
 
 
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_terminal_has_room_for_every_column(width: int) -> None:
+    raw = study(interval=[-100.0, 100.0]).to_dict()
+    cells: Any = raw["cells"]
+    for cell in cells:
+        cell |= {"iou_lesion_within": 45.25, "normal_painted": 100.0}
+    screen = io.StringIO()
+    print_benchmark(BenchmarkResults.model_validate(raw), Console(file=screen, width=width))
+    text = screen.getvalue()
+    assert max(map(len, text.splitlines())) <= width and "…" not in text
+    line = next(line for line in text.splitlines() if line.split()[:1] == ["lta"])
+    assert line.split() == [
+        "lta", "3", "80.00", "40.00", "45.25", "100.00", "60.00", "0.00", "+9.7", "[-100.0,", "100.0]", "~",
+    ]  # fmt: skip
+    assert "FP n: pixels of normal test images predicted as lesion, smaller is better" in " ".join(text.split())
+
+
 # -- why nobody is marked -------------------------------------------------------------------------------------------
 
 

@@ -46,8 +46,3 @@ def figures_of(results: Results) -> dict[str, float | None]:
         if figure.by_class and isinstance(by_class, dict):
             named |= {f"{figure.name}.{name}": results.figure(f"{figure.name}.{name}") for name in by_class}
     return named
-
-
-def larger_is_better(name: str, classes: Sequence[str]) -> bool:
-    found = compared_figures(classes).get(name)
-    return found is None or found.figure.larger_is_better

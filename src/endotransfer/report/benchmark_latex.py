@@ -9,6 +9,7 @@ from endotransfer.report.benchmark_text import (
     against,
     footnotes,
     has_mean_intervals,
+    has_printed,
     legend,
     marks_of,
     mean_interval,
@@ -68,7 +69,7 @@ def _systems_as_columns(table: BenchmarkTable) -> list[str]:
         name = escape(table.reference)
         ours.append([f"mIoU against {name}", *(escape(against(table, row)) for row in table.rows)])
     theirs = []
-    if any(row.printed for row in table.rows):
+    if has_printed(table):
         for column in table.printed_columns:
             theirs.append([f"paper {_head(column)}", *(_printed(table, row, column) for row in table.rows)])
     bars = "|c" + "".join("||c" if row.upper_bound else "|c" for row in table.rows) + "|"

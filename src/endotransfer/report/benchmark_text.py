@@ -34,6 +34,11 @@ def against(table: BenchmarkTable, row: TableRow) -> str:
     return " ".join(filter(None, parts))
 
 
+def has_printed(table: BenchmarkTable) -> bool:
+    """Whether the paper prints anything for a row of this table."""
+    return any(row.printed for row in table.rows)
+
+
 def has_mean_intervals(table: BenchmarkTable) -> bool:
     return any(mean_interval(row) != "-" for row in table.rows)
 
@@ -78,7 +83,7 @@ def legend(table: BenchmarkTable, best: str, second: str) -> list[str]:
         f"Best: {best}, with all rows that are not told apart from it; runner-up: {second}, the same among the rest."
     )
     lines.append((why_unmarked(table) or marks) + apart)
-    if table.printed and any(row.printed for row in table.rows):
+    if table.printed and has_printed(table):
         lines.append(
             f"`paper`: what the paper prints for that system in its Table {table.printed.number}, on its own data and "
             "its own training; compare orders, not figures."

@@ -9,7 +9,7 @@ from endotransfer.compare.benchmark_results import BenchmarkCell
 from endotransfer.metrics import FIGURES, Figure, figures
 from endotransfer.metrics.figure import legend
 from endotransfer.report.benchmark_rows import BY_CLASS, BenchmarkTable, TableRow
-from endotransfer.report.benchmark_text import UNSURE, has_mean_intervals, mean_interval
+from endotransfer.report.benchmark_text import UNSURE, has_mean_intervals, has_printed, mean_interval
 from endotransfer.report.csv_file import write_csv
 from endotransfer.report.page import Section, fill
 from endotransfer.report.ranking import rank, why_unmarked
@@ -53,7 +53,7 @@ def html_rows(table: BenchmarkTable, extras: dict[str, dict[str, float | None]])
     """The heads, and for each system the cells under them."""
     marks = rank(table)
     compared = any(row.difference is not None for row in table.rows)
-    printed = any(row.printed for row in table.rows)
+    printed = has_printed(table)
     intervals = has_mean_intervals(table)
     heads = ["system", "seeds", *table.columns.values(), *["mIoU 95 %"] * intervals]
     heads += ["Δ mIoU"] * compared + ["paper"] * printed + [*extras]
@@ -122,7 +122,7 @@ def _against(table: BenchmarkTable) -> list[str]:
 
 
 def _printed(table: BenchmarkTable) -> list[str]:
-    if not any(row.printed for row in table.rows):
+    if not has_printed(table):
         return []
     return ["Paper: the mIoU that it prints for the system, on its own data."]
 
