@@ -72,7 +72,9 @@ class SeedPairs:
             resamples = max(map(len, first.draws.values()), default=0)
             about |= {"resamples": resamples, "groups": groups, "group_kinds": kinds}
             why = f"the test images are one group ({describe_groups(kinds)})" if groups < 2 else ""
-        if why:
+        if not self.members:
+            found = {"over": None, "note": why}
+        elif why:
             note = f"{why}, and one seed gives no interval" if few else f"{why}; intervals are over seeds"
             found = {"over": None, "note": note} if few else {"over": "seeds", "note": note}
         else:
