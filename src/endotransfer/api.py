@@ -263,11 +263,20 @@ def sweep(
     return BenchmarkRun(results, missing)
 
 
-def compare_runs(first: AnyPath, second: AnyPath, metric: str = "miou", *, resamples: int = 1000) -> "Comparison":
-    """`metric` of two runs on the same test images, and first minus second with its 95 % interval (paired)."""
+def compare_runs(
+    first: AnyPath | Iterable[AnyPath], second: AnyPath | Iterable[AnyPath], metric: str = "miou", *,
+    resamples: int = 1000,
+) -> "Comparison":  # fmt: skip
+    """`metric` of two runs on the same test images, and first minus second with its 95 % interval (paired).
+
+    Several runs of a side are seeds of one system; runs of equal seeds are paired, and the interval is over seeds too.
+    """
     from endotransfer.compare.paired import compare_runs as compare
 
-    return compare(as_path(first, "the first run"), as_path(second, "the second run"), metric, resamples)
+    sides = [as_paths(runs, name) for runs, name in ((first, "the first run"), (second, "the second run"))]
+    if not all(sides):
+        raise ConfigError("a side of the comparison has no run; name at least one run folder for each.")
+    return compare(sides[0], sides[1], metric, resamples)
 
 
 def write_report(

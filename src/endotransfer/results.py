@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from endotransfer.errors import CheckpointError, EndotransferError
 from endotransfer.io import read_json_object, write_atomically
+from endotransfer.metrics.collapse import ALL_LESION, NO_LESION
 from endotransfer.metrics.figure import Scalar
 from endotransfer.metrics.summary import Summary, is_figure
 
@@ -71,6 +72,20 @@ class Results(Summary):
         """`lta (multi)`; a method without presets is its name alone; measured with flips it says so."""
         named = self.method if self.preset == "default" else f"{self.method} ({self.preset})"
         return named + (" with flips" if self.flips else "")
+
+    @property
+    def collapsed(self) -> str | None:
+        """What a model does that gives one answer everywhere.  An older file tells by classes without a precision."""
+        if "collapsed" in self.figures or self.figure("miou") is None:
+            said = self.figures.get("collapsed")
+            return said if isinstance(said, str) else None
+        true = [name for name in self.classes if self.figure(f"recall.{name}") is not None]
+        predicted = [name for name in self.classes if self.figure(f"precision.{name}") is not None]
+        if len(predicted) != 1 or len(true) < 2:
+            return None
+        if self.figure("iou_lesion") is None:
+            return f"predicts nothing but {predicted[0]}"
+        return NO_LESION if predicted == self.classes[:1] else ALL_LESION if len(self.classes) == 2 else None
 
     def to_dict(self) -> dict[str, object]:
         return self.in_order(self.ORDER, ("figures", "findings"))

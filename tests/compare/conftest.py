@@ -62,14 +62,19 @@ class FakeTraining:
         return finish(run, experiment)
 
 
-def finish(run: RunFolder, experiment: Experiment, skill: float | None = None) -> Results:
-    """results.json and scores.json of six images of three patients; the skill is that of method and seed."""
+def finish(
+    run: RunFolder, experiment: Experiment, skill: float | None = None, images: int = 6, normal: bool = False
+) -> Results:
+    """results.json and scores.json of six images of three patients; the skill is that of method and seed.
+
+    `normal`: every second image has no lesion.
+    """
     skills = {"source_only": 0.3, "lta": 0.5, "semantic_transfer": 0.7, "tag_transfer": 0.8}
     skill = skills[experiment.method["name"]] + 0.05 * experiment.seed if skill is None else skill
     draw = np.random.default_rng(experiment.seed)
     scores = Scores(["normal", "lesion"])
-    for index in range(6):
-        truth = (np.arange(64).reshape(8, 8) < 8 * (index + 1)).astype(int)
+    for index in range(images):
+        truth = (np.arange(64).reshape(8, 8) < 8 * (index % 6 + 1)).astype(int) * (not normal or index % 2)
         wrong = draw.random((8, 8)) > skill
         scores.update(np.where(wrong, 1 - truth, truth), truth, key=f"capsule/{index}", group=f"p{index // 2}", tag=1)
     head = head_of(experiment.method, experiment.seed, scores.classes)

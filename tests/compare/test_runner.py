@@ -11,8 +11,10 @@ import pytest
 from rich.console import Console
 
 from endotransfer.compare import runner
+from endotransfer.compare.benchmark_results import BenchmarkResults
 from endotransfer.compare.suite import Suite
 from endotransfer.errors import ConfigError, DataError
+from endotransfer.report.benchmark_table import write_tables
 from tests.compare.conftest import FakeTraining, MakeSuite
 
 SYSTEMS = ["source_only", "lta", {"name": "semantic_transfer", "preset": "paper", "label": "Ours"}]
@@ -81,6 +83,44 @@ def test_results_alone_can_be_carried_to_another_machine(
     differences = {entry["label"]: entry["differences"] for entry in results["summary"]}
     assert differences["lta"]["over"] == "seeds"
     assert "missing" in differences["lta"]["note"]
+
+
+def test_a_row_with_settings_of_its_own_is_named_below_the_table(
+    training: FakeTraining, make_suite: MakeSuite, run: Any, out: Path
+) -> None:
+    suite = make_suite(
+        ["source_only", "lta", {"label": "long", "name": "semantic_transfer", "training": {"epochs": 7}}]
+    )
+    results, _ = run(suite)
+    assert [entry.get("settings", {}) for entry in results["summary"]] == [{}, {}, {"training.epochs": [7, 1]}]
+    note = "long was trained otherwise: training.epochs 7 (the other rows: 1)."
+    (path, *_) = write_tables(results, out)
+    assert note in path.read_text()
+    older = json.loads((out / "results.json").read_text())
+    for cell in older["cells"]:
+        cell.pop("settings")  # as older versions wrote them
+    (out / "results.json").write_text(json.dumps(older))
+    again, _ = run(suite)
+    assert again.summary == results.summary and len(training.calls) == 3
+
+
+def test_three_seeds_give_intervals_over_seeds_and_images(
+    training: FakeTraining, make_suite: MakeSuite, run: Any, out: Path
+) -> None:
+    results, _ = run(make_suite(SYSTEMS), seeds=3)
+    lta = next(entry for entry in results.summary if entry.label == "lta")
+    assert lta.differences is not None and lta.intervals is not None
+    for basis in (lta.differences, lta.intervals):
+        assert (basis.over, basis.seeds, basis.groups) == ("seeds and images", [0, 1, 2], 3)
+    assert lta.intervals.ends["miou"] is not None
+    written = json.loads((out / "results.json").read_text())
+    assert BenchmarkResults.model_validate(written).summary == results.summary
+    (path, *_) = write_tables(results, out)
+    text = path.read_text()
+    said = "Intervals (95 %) are over 3 seeds and 3 groups of test images: 3 groups of unknown kind (capsule)."
+    assert said in text
+    assert "No row is marked as best: the test images are only 3 groups." in text
+    assert "~ |" in text and "~: not told apart from it" in text
 
 
 def test_run_folders_alone_are_enough(training: FakeTraining, make_suite: MakeSuite, run: Any, out: Path) -> None:

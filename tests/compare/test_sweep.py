@@ -88,7 +88,7 @@ def test_the_csv_has_a_line_for_each_finished_point() -> None:
     raw = {"label": "mu=1", "grid": grid, "seeds": [0, 1], "mean": mean, "deviation": deviation}
     head, line = as_csv(GRID, [LabelSummary.model_validate(raw)]).splitlines()
     assert head.startswith("mu,eta,seeds,miou,miou_deviation,iou_normal,")
-    assert line == "1,0.3,2,15.0000,7.0711,,,,,,"
+    assert line == "1,0.3,2,15.0000,7.0711,,,,,,,,,,"
 
 
 def test_the_matrix_is_printed_with_dashes_for_what_is_missing() -> None:

@@ -129,6 +129,8 @@ def test_the_viewer_gets_it(measured: Measured) -> None:
     ) as client:  # fmt: skip
         (run,) = client.get("/api/runs").json()["runs"]
     shown = {figure["name"]: figure for figure in run["results"]["figures"]}
-    assert list(shown) == ["miou", "iou_normal", "iou_lesion", "largest_image", "specificity"]
+    assert list(shown) == [
+        "miou", "iou_normal", "iou_lesion", "iou_lesion_within", "normal_painted", "largest_image", "specificity",
+    ]  # fmt: skip
     value = pytest.approx(measured.results.figure("specificity"))
     assert shown["specificity"] == {"name": "specificity", "title": "Specificity", "value": value, "unit": "%"}

@@ -16,8 +16,10 @@ def test_a_figure_is_computed_in_one_way() -> None:
         Figure(name="a", label="A")
     with pytest.raises(TypeError, match="needs either"):
         Figure(name="a", label="A", statistic=rates.miou, compute=lambda scores: 1.0)
-    with pytest.raises(TypeError, match="'a': intervals and values by class need `statistic`"):
+    with pytest.raises(TypeError, match="'a': intervals, values by class and kinds of images need `statistic`"):
         Figure(name="a", label="A", compute=lambda scores: 1.0, interval=True)
+    with pytest.raises(TypeError, match="'a': without lesions all images are of one kind"):
+        Figure(name="a", label="A", statistic=rates.miou, images="normal")
 
 
 def test_no_two_figures_share_a_name() -> None:
@@ -27,8 +29,9 @@ def test_no_two_figures_share_a_name() -> None:
 
 def test_figures_come_in_the_order_of_the_file_and_means_first_where_asked() -> None:
     main = figures(shown=("main",))
-    assert [figure.name for figure in main] == ["iou", "iou_normal", "iou_lesion", "miou"]
-    assert [figure.name for figure in leading_first(main)] == ["miou", "iou", "iou_normal", "iou_lesion"]
+    named = ["iou", "iou_normal", "iou_lesion", "iou_lesion_within", "normal_painted"]
+    assert [figure.name for figure in main] == [*named, "miou"]
+    assert [figure.name for figure in leading_first(main)] == ["miou", *named]
 
 
 def test_some_means_exist_for_one_list_of_classes() -> None:

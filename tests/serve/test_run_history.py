@@ -17,7 +17,9 @@ def test_the_page_gets_every_term_and_every_pass(client: TestClient) -> None:
     assert any(name.startswith("term/") for name in source["curves"])
     assert not any(name.startswith(("lr/", "norm/", "share/")) for name in robust["curves"])
     assert robust["results"]["method"] == "tag_transfer"
-    assert [figure["title"] for figure in robust["results"]["figures"]] == ["mIoU", "IoU of normal", "IoU of lesions"]
+    assert [figure["title"] for figure in robust["results"]["figures"]] == [
+        "mIoU", "IoU of normal", "IoU of lesions", "IoU of lesions within lesion images", "Normal images painted",
+    ]  # fmt: skip
     portion = robust["curves"]["pass/portion"]
     assert len(portion["epochs"]) == len(portion["values"]) == len(portion["steps"])
     assert source["propagation"] == []

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Context
+from typer.core import TyperCommand
 
 from endotransfer import api
 from endotransfer.cli.options import Imports, JsonOut, Settings
@@ -64,26 +66,55 @@ def sweep(
     _leave(run, out, "results.json, sweep.csv")
 
 
+class TwoSides(TyperCommand):
+    """`--against` takes all folders up to the next option, so that a shell may expand a pattern behind it."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]  # typer's own Context
+        return super().parse_args(ctx, repeated_option(args, "--against"))
+
+
 def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Two run folders.", metavar="RUN RUN")],
-    metric: Annotated[str, typer.Option(help="miou, iou_normal, iou_lesion, dice_lesion or iou.CLASS")] = "miou",
+    runs: Annotated[list[Path], typer.Argument(help="Two runs, or the seeds of a system.", metavar="RUN ...")],
+    against: Annotated[
+        list[Path] | None, typer.Option(metavar="RUN ...", help="The seeds of another system, paired by seed.")
+    ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(help="miou, iou_normal, iou_lesion, iou_lesion_within, normal_painted, dice_lesion, iou.CLASS"),
+    ] = "miou",
     out: JsonOut = None,
 ) -> None:
-    """Is the first run better than the second on the same test images?  Paired, with an interval."""
+    """Is the first better than the second on the same test images?  Paired, with an interval over images and seeds."""
     from rich.console import Console
 
-    from endotransfer.compare.paired import print_comparison
+    from endotransfer.compare.comparison_text import print_comparison
     from endotransfer.errors import ConfigError
     from endotransfer.io import write_atomically
 
-    if len(runs) != 2:
-        raise ConfigError(f"compare takes two run folders, and {len(runs)} are given.")
+    if not against and len(runs) != 2:
+        raise ConfigError(
+            f"compare takes two run folders, and {len(runs)} are given; put the second system behind --against."
+        )
     if out is not None and out.exists():
         raise ConfigError(f"{out} exists already; choose another --out.")
-    found = api.compare_runs(runs[0], runs[1], metric)
+    first, second = (runs, against) if against else (runs[:1], runs[1:])
+    found = api.compare_runs(first, second, metric)
     print_comparison(found, Console())
     if out is not None:
         write_atomically(out, json.dumps(found.to_dict(), indent=2), ConfigError)
+
+
+def repeated_option(args: list[str], name: str) -> list[str]:
+    """`--against a b --metric x` -> `--against a --against b --metric x`."""
+    found: list[str] = []
+    within = False
+    for arg in args:
+        if arg.startswith("-"):
+            within = arg == name
+            found += [] if within else [arg]
+        else:
+            found += [name, arg] if within else [arg]
+    return found if name not in args or name in found else [*found, name]
 
 
 def _command() -> str:

@@ -28,6 +28,7 @@ class BenchmarkCell(FlatModel):
     run: str = ""  # name of the run folder
     wall_seconds: float | None = None
     error: str | None = None  # instead of figures
+    settings: dict[str, JsonValue] | None = None  # of data, model, training and evaluation, where not the default
     results: Results  # of a failed cell: what it is, and no figure
 
     @classmethod

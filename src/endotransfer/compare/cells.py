@@ -9,9 +9,8 @@ from pathlib import Path
 from endotransfer.compare.benchmark_results import BenchmarkCell
 from endotransfer.compare.suite import Suite
 from endotransfer.compare.system_row import SystemRow
+from endotransfer.compare.task_settings import method_settings, task_settings
 from endotransfer.config import Experiment
-from endotransfer.engine.resuming import MAY_CHANGE, leaves
-from endotransfer.methods import method_config
 from endotransfer.methods.resolve import resolved
 from endotransfer.results import Results
 
@@ -49,7 +48,7 @@ class Cell:
         row = self.row
         return BenchmarkCell(
             label=row.label, group=row.group, same_as=row.same_as, grid=row.grid, digest=self.digest, run=run,
-            wall_seconds=wall_seconds, error=error, results=results,
+            wall_seconds=wall_seconds, error=error, settings=task_settings(self.experiment), results=results,
         )  # fmt: skip
 
 
@@ -73,16 +72,6 @@ def digest_of(experiment: Experiment, drawing: Mapping[str, object] | None = Non
     not count, so that it stays valid where a later version knows more keys; names of presets and variants do not
     either, since it is their values that train.  A method's `revision` does.  `drawing`: how the phantom was drawn.
     """
-    cls, _, config = method_config(experiment.method)
-    tree = experiment.model_dump(mode="json", exclude_defaults=True, exclude={"name", "method"})
-    tree["method"] = {"name": cls.name, **config.model_dump(mode="json", exclude_defaults=True)}
-    if cls.revision:
-        tree["method"]["revision"] = cls.revision
-    for role in ("source", "target", "test"):
-        for folder in tree["data"].get(role) or ():
-            folder["path"] = Path(folder["path"]).name
-    if tree.get("model", {}).get("weights"):
-        tree["model"]["weights"] = Path(tree["model"]["weights"]).name
-    fixed = {place: value for place, value in leaves(tree) if place not in MAY_CHANGE}
-    text = json.dumps([fixed, drawing], sort_keys=True)
+    seed = {"seed": experiment.seed} if experiment.seed else {}
+    text = json.dumps([task_settings(experiment) | method_settings(experiment) | seed, drawing], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

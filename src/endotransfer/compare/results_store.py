@@ -9,11 +9,13 @@ from pydantic import ValidationError
 from endotransfer import __version__
 from endotransfer.compare.benchmark_results import BenchmarkCell, BenchmarkResults
 from endotransfer.compare.cells import Cell, digest_of
-from endotransfer.compare.image_counts import ImageCounts, counts_of_run, read_counts
+from endotransfer.compare.drawn_figures import DrawnFigures, draw_figures
+from endotransfer.compare.image_counts import counts_of_run, read_counts
 from endotransfer.compare.seed_summary import summarise_seeds
 from endotransfer.compare.suite import Suite
 from endotransfer.compare.suite_description import description
 from endotransfer.compare.sweep_matrix import Grid, matrix_of
+from endotransfer.compare.task_settings import task_settings
 from endotransfer.config import read_experiment
 from endotransfer.data.phantom.draw_once import drawn_with
 from endotransfer.engine.run_folder import RunFolder
@@ -35,6 +37,7 @@ class ResultsStore:
     def __init__(self, out: Path, suite: Suite, command: str = "", say: Say = print, grid: Grid | None = None) -> None:
         self.out, self.suite, self.command, self.grid, self._say = out, suite, command, grid, say
         self._cells: dict[tuple[str, int], BenchmarkCell] = {cell.key: cell for cell in self._read()}
+        self._drawn: dict[str, DrawnFigures | None] = {}  # by run; results are written after every cell
 
     def run_folder(self, cell: Cell) -> RunFolder:
         return RunFolder(self.out / "runs" / cell.run)
@@ -53,6 +56,10 @@ class ResultsStore:
         for cell in cells:
             if not self.finished(cell) and not self.share(cell):
                 self._recover(cell)
+            elif (
+                held := self._cells[cell.key]
+            ).settings is None:  # of an older version; the digest says they are these
+                self._cells[cell.key] = held.model_copy(update={"settings": task_settings(cell.experiment)})
         return [cell for cell in cells if not self.finished(cell)]
 
     def _refuse_changed(self, cell: Cell, *, force: bool) -> None:
@@ -98,6 +105,7 @@ class ResultsStore:
             counts_of_run(self.run_folder(cell).path).write(self._scores(cell.run))
         except DataError as reason:  # then the summary has no interval for it, and says so
             self._say(f"warning: {reason}")
+        self._drawn.pop(cell.run, None)
         self._cells[cell.key] = cell.finished(results, seconds=seconds)
 
     def fail(self, cell: Cell, sentence: str) -> None:
@@ -118,7 +126,7 @@ class ResultsStore:
             version=__version__,
             command=self.command,
             **matrix,
-            summary=summarise_seeds(list(order), done, self.suite.reference_label, self._counts, self._resamples),
+            summary=summarise_seeds(list(order), done, self.suite.reference_label, self._figures_drawn),
             cells=cells,
         )
 
@@ -135,8 +143,11 @@ class ResultsStore:
     def _resamples(self) -> int:
         return int(self.suite.evaluation.get("resamples") or 1000)
 
-    def _counts(self, cell: BenchmarkCell) -> ImageCounts | None:
-        return read_counts(self._scores(cell.run))
+    def _figures_drawn(self, cell: BenchmarkCell) -> DrawnFigures | None:
+        if cell.run not in self._drawn:
+            counts = read_counts(self._scores(cell.run))
+            self._drawn[cell.run] = None if counts is None else draw_figures(counts, self._resamples)
+        return self._drawn[cell.run]
 
     def _scores(self, run: str) -> Path:
         return self.out / "scores" / f"{run}.json"

@@ -52,7 +52,8 @@ def _figures(results: Results) -> str:
 
 def _remarks(results: Results) -> str:
     """What training found that whoever uses the model should know."""
-    lines = [f"- {remark[:1].upper()}{remark[1:]}" for remark in results.remarks]
+    collapsed = [f"the model {results.collapsed}."] if results.collapsed else []
+    lines = [f"- {remark[:1].upper()}{remark[1:]}" for remark in [*collapsed, *results.remarks]]
     return "\n".join(["## Remarks", *lines, "", ""]) if lines else ""
 
 

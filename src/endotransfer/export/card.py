@@ -8,6 +8,7 @@ from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.engine.model_folder import TrainedModel
 from endotransfer.export.check import Check
 from endotransfer.metrics.figure import figures, leading_first
+from endotransfer.metrics.group_kinds import describe_groups
 from endotransfer.results import Results
 
 
@@ -21,12 +22,12 @@ def bundle_card(run: Path, model_folder: Path, model: TrainedModel, size: tuple[
 
 def _fingerprint(run: Path, model: TrainedModel, results: Results | None) -> str:
     images = results.images if results else None
-    groups = results.intervals.groups if results and results.intervals else None
+    drawn = results.intervals if results else None
+    groups = "unknown" if drawn is None else describe_groups(drawn.group_kinds) or f"{drawn.groups} groups"
     lines = [
         "## Data fingerprint",
         f"- images with their roles: `{_digest_of_data(run) or 'unknown (exported without its run)'}`",
-        f"- test images: {'unknown' if images is None else images}, "
-        f"drawn in {'unknown' if groups is None else groups} groups",
+        f"- test images: {'unknown' if images is None else images}; drawn as one in the bootstrap: {groups}",
         f"- weights: sha256 `{model.info.sha256}`",
     ]
     return "\n".join(lines)
@@ -62,7 +63,7 @@ def _figures(results: Results | None) -> str:
     head = [
         "## Figures with intervals",
         f"Per cent, on {results.images} test images; the intervals (95 %) say how far a figure depends on WHICH "
-        "patients were tested.",
+        "images were tested, and nothing of other seeds.",
         "",
         "| figure | value | interval |",
         "|---|---|---|",

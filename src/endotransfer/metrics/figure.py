@@ -10,8 +10,9 @@ from typing import Literal
 
 import numpy as np
 
+from endotransfer.metrics.image_parts import ImageKind, matrices_over
 from endotransfer.metrics.percent import percent
-from endotransfer.metrics.rates import Rates, Statistic
+from endotransfer.metrics.rates import Matrices, Rates, Statistic
 from endotransfer.metrics.scored_images import ScoredImages
 from endotransfer.registry import Registry
 
@@ -34,6 +35,7 @@ class Figure:
     title: str = ""  # in full, where there is room; empty: the label
     description: str = ""  # for legends: `label: description`
     statistic: Statistic | None = None  # of confusion matrices, [..., K, K] -> [...]; with `by_class` -> [..., K]
+    images: ImageKind = "all"  # whose matrices `statistic` is given: those of images with a lesion, or without one
     compute: Compute | None = None  # of anything else that an evaluation keeps
     by_class: bool = False  # one value a class
     unit: Unit = "%"
@@ -50,8 +52,10 @@ class Figure:
     def __post_init__(self) -> None:
         if (self.statistic is None) == (self.compute is None):
             raise TypeError(f"figure '{self.name}' needs either `statistic` or `compute`.")
-        if self.statistic is None and (self.interval or self.by_class):
-            raise TypeError(f"figure '{self.name}': intervals and values by class need `statistic`.")
+        if self.statistic is None and (self.interval or self.by_class or self.images != "all"):
+            raise TypeError(f"figure '{self.name}': intervals, values by class and kinds of images need `statistic`.")
+        if self.images != "all" and self.needs != "lesions":
+            raise TypeError(f"figure '{self.name}': without lesions all images are of one kind; add needs=\"lesions\".")
 
     @property
     def section(self) -> str:
@@ -77,6 +81,11 @@ class Figure:
     def available(self, scores: ScoredImages) -> bool:
         return {"": True, "lesions": scores.lesions, "tag_head": scores.tag_head}[self.needs]
 
+    def of_parts(self, parts: Matrices) -> Rates:
+        """`statistic` of matrices whose images are kept apart by kind: [..., P, K, K] -> [...] (by class: [..., K])."""
+        assert self.statistic is not None
+        return self.statistic(matrices_over(parts, self.images))
+
     def value(self, scores: ScoredImages) -> FigureValue:
         """As results.json has it: in its unit, None where it does not exist."""
         if not self.available(scores):
@@ -85,7 +94,7 @@ class Figure:
             assert self.compute is not None
             found = self.compute(scores)
             return found if isinstance(found, list) else in_unit(found, self.unit)
-        values = self.statistic(scores.total)
+        values = self.of_parts(scores.parts.sum(0))
         if not self.by_class:
             return in_unit(values, self.unit)
         return {name: in_unit(value, self.unit) for name, value in zip(scores.classes, values, strict=True)}

@@ -33,7 +33,7 @@ class ImageScores:
 
     key: str
     matrix: Counts  # [K, K], rows truth
-    group: str = ""  # patient or cluster; "": the image stands for itself
+    group: str = ""  # patient, sequence or cluster; "" or the key: the image stands for itself
     finding: str = ""  # several are joined by "+"
     tag: int = UNKNOWN_TAG
     lesion_probability: float | None = None  # S1's, where there is an S1
@@ -59,7 +59,7 @@ class ImageScores:
     @property
     def resampled_with(self) -> str:
         """What the bootstrap draws: the patient or cluster, or the image by itself where none is known."""
-        return self.group or f"image {self.key}"
+        return self.group or self.key
 
 
 def stack(images: Sequence[ImageScores], classes: int) -> Counts:

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from endotransfer.metrics.counts import Counts
+from endotransfer.metrics.image_parts import split_by_kind
 from endotransfer.metrics.image_scores import ImageScores, stack
+from endotransfer.metrics.rates import Matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +27,11 @@ class ScoredImages:
     def matrices(self) -> Counts:
         """Confusion matrices of the labelled images: [N, K, K], rows truth."""
         return stack(self.labelled, len(self.classes))
+
+    @cached_property
+    def parts(self) -> Matrices:
+        """The same with images that show a lesion and normal ones kept apart: [N, P, K, K]."""
+        return split_by_kind(self.matrices, self.lesions)
 
     @cached_property
     def total(self) -> Counts:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from endotransfer.metrics import rates
 from endotransfer.metrics.bootstrap import percentiles, resampled_sums
 from endotransfer.metrics.figure import Figure, FigureValue, Scalar, figures, leading_first
+from endotransfer.metrics.group_kinds import count_kinds
 from endotransfer.metrics.percent import percents
 from endotransfer.metrics.scored_images import ScoredImages
 from endotransfer.metrics.summary import Ends, Intervals, Summary
@@ -41,19 +42,21 @@ def values_of(wanted: Iterable[Figure], scores: ScoredImages) -> dict[str, Figur
 
 def intervals_of(known: Iterable[Figure], scores: ScoredImages, resamples: int, seed: int, level: float) -> Intervals:
     groups = [image.resampled_with for image in scores.labelled]
-    sums = resampled_sums(scores.matrices, groups, resamples, seed)  # [R, K, K]
+    sums = resampled_sums(scores.parts, groups, resamples, seed)  # [R, P, K, K]
     ends: dict[str, Ends | dict[str, Ends | None] | None] = {}
     for figure in leading_first(figure for figure in known if figure.interval):
-        assert figure.statistic is not None
         if not figure.available(scores):
             ends[figure.name] = None
             continue
-        drawn = figure.statistic(sums)
+        drawn = figure.of_parts(sums)
         if figure.by_class:
             ends[figure.name] = {name: _ends(drawn[..., k], level) for k, name in enumerate(scores.classes)}
         else:
             ends[figure.name] = _ends(drawn, level)
-    return Intervals(level=100.0 * level, resamples=resamples, groups=len(set(groups)), ends=ends)
+    kinds = count_kinds((image.key, image.group) for image in scores.labelled)
+    return Intervals(
+        level=100.0 * level, resamples=resamples, groups=len(set(groups)), group_kinds=kinds, ends=ends
+    )  # fmt: skip
 
 
 def _ends(drawn: rates.Rates, level: float) -> Ends | None:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from endotransfer.metrics.figure import FigureValue
 from endotransfer.metrics.flat_model import FlatModel
+from endotransfer.metrics.group_kinds import GroupKinds
 
 Ends = tuple[float, float]
 
@@ -18,7 +19,8 @@ class Intervals(FlatModel):
 
     level: float = 95.0  # per cent
     resamples: int = 0
-    groups: int = 0  # what was drawn: patients, clusters, or single images
+    groups: int = 0  # how many units were drawn from
+    group_kinds: GroupKinds = Field(default_factory=dict)  # of each test set: patients, sequences, clusters, images
     ends: dict[str, Ends | dict[str, Ends | None] | None] = Field(default_factory=dict)
 
     def of(self, name: str) -> Ends | None:

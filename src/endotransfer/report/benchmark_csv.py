@@ -31,9 +31,11 @@ def _row(table: BenchmarkTable, row: TableRow) -> dict[str, object]:
         "difference": row.difference,
         "low": low,
         "high": high,
+        "told_apart": row.told_apart,
         "paper row": row.printed.label if row.printed else "",
         **printed,
         "paper mIoU recomputed": None if own is None else f"{float(own):.4f}",
+        "intervals": " ".join(table.basis),
         "notes": " ".join(row.notes),
     }
 
@@ -45,4 +47,6 @@ def _numbers(table: BenchmarkTable, row: TableRow) -> dict[str, object]:
         numbers[head] = None if figure is None else f"{figure.mean:.4f}"
         known = figure is not None and figure.deviation is not None
         numbers[f"{head} deviation"] = f"{figure.deviation:.4f}" if figure is not None and known else None
+        ends = figure.interval if figure is not None else None
+        numbers |= {f"{head} {end}": f"{ends[n]:.4f}" if ends else None for n, end in enumerate(("low", "high"))}
     return numbers

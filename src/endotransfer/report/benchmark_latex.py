@@ -5,7 +5,17 @@ from itertools import pairwise
 
 from endotransfer.metrics import FIGURES
 from endotransfer.report.benchmark_rows import BY_CLASS, BenchmarkTable, TableRow
-from endotransfer.report.benchmark_text import against, footnotes, legend, marks_of, provenance, shown
+from endotransfer.report.benchmark_text import (
+    against,
+    footnotes,
+    has_mean_intervals,
+    has_printed,
+    legend,
+    marks_of,
+    mean_interval,
+    provenance,
+    shown,
+)
 from endotransfer.report.ranking import Mark, rank
 
 MARKS: dict[Mark | None, str] = {
@@ -13,6 +23,7 @@ MARKS: dict[Mark | None, str] = {
     "second": r"\textcolor{{blue}}{{{}}}",
     None: "{}",
 }
+MEAN_INTERVAL = r"mIoU 95~\%"
 SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
@@ -51,12 +62,14 @@ def _systems_as_columns(table: BenchmarkTable) -> list[str]:
     """Tables 1 and 2: the metrics are rows, ours first, then the paper's."""
     heads = ["Metrics", *(_name(table, row) for row in table.rows)]
     ours = [[_head(column), *(_figure(table, row, column) for row in table.rows)] for column in table.columns]
+    if has_mean_intervals(table):
+        ours.append([MEAN_INTERVAL, *(mean_interval(row) for row in table.rows)])
     ours.append(["seeds", *(str(len(row.seeds)) for row in table.rows)])
     if table.reference:
         name = escape(table.reference)
         ours.append([f"mIoU against {name}", *(escape(against(table, row)) for row in table.rows)])
     theirs = []
-    if any(row.printed for row in table.rows):
+    if has_printed(table):
         for column in table.printed_columns:
             theirs.append([f"paper {_head(column)}", *(_printed(table, row, column) for row in table.rows)])
     bars = "|c" + "".join("||c" if row.upper_bound else "|c" for row in table.rows) + "|"
@@ -73,7 +86,8 @@ def _head(column: str) -> str:
 
 def _systems_as_rows(table: BenchmarkTable) -> list[str]:
     """Tables 3 and 4: a row a system, a column a class; groups and the upper bound set apart by a double line."""
-    heads = ["Method", *(escape(head) for head in table.columns.values()), "seeds"]
+    intervals = [MEAN_INTERVAL] * has_mean_intervals(table)
+    heads = ["Method", *(escape(head) for head in table.columns.values()), *intervals, "seeds"]
     if table.reference:
         heads.append(f"mIoU against {escape(table.reference)}")
     parts: list[list[list[str]]] = [[heads], []]
@@ -86,7 +100,8 @@ def _systems_as_rows(table: BenchmarkTable) -> list[str]:
 
 
 def _row(table: BenchmarkTable, row: TableRow) -> list[list[str]]:
-    ours = [_name(table, row), *(_figure(table, row, column) for column in table.columns), str(len(row.seeds))]
+    means = [mean_interval(row)] * has_mean_intervals(table)
+    ours = [_name(table, row), *(_figure(table, row, column) for column in table.columns), *means, str(len(row.seeds))]
     if table.reference:
         ours.append(escape(against(table, row)))
     if row.printed is None:

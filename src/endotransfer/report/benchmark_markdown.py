@@ -1,7 +1,17 @@
 """A benchmark's table in Markdown: a row a system, the paper's figures beside ours (below ours, with many classes)."""
 
 from endotransfer.report.benchmark_rows import BY_CLASS, BenchmarkTable, TableRow
-from endotransfer.report.benchmark_text import against, footnotes, legend, marks_of, provenance, shown
+from endotransfer.report.benchmark_text import (
+    against,
+    footnotes,
+    has_mean_intervals,
+    has_printed,
+    legend,
+    marks_of,
+    mean_interval,
+    provenance,
+    shown,
+)
 from endotransfer.report.ranking import Mark, rank
 
 MARKS: dict[Mark | None, str] = {"best": "**{}**", "second": "*{}*", None: "{}"}
@@ -15,25 +25,22 @@ def to_markdown(table: BenchmarkTable) -> str:
     return "\n".join([f"# {table.name}", "", *map(_line, cells), "", "  \n".join(below)]) + "\n"
 
 
-def _has_printed(table: BenchmarkTable) -> bool:
-    return any(row.printed for row in table.rows)
-
-
 def _heads(table: BenchmarkTable) -> list[str]:
     columns = [_escape(head) for head in table.columns.values()]
-    heads = ["system", *columns, "seeds"]
+    heads = ["system", *columns, *["mIoU 95 %"] * has_mean_intervals(table), "seeds"]
     if table.reference:
         heads.append(f"against {_escape(table.reference)}")
-    beside = _has_printed(table) and not table.by_class
+    beside = has_printed(table) and not table.by_class
     return heads + [f"paper {_escape(head)}" for head in table.printed_columns.values() if beside]
 
 
 def _lines(table: BenchmarkTable, row: TableRow) -> list[list[str]]:
     """A system's line and, where classes are columns, the paper's line below it."""
-    ours = [_name(table, row), *_figures(table, row), str(len(row.seeds))]
+    means = [mean_interval(row)] * has_mean_intervals(table)
+    ours = [_name(table, row), *_figures(table, row), *means, str(len(row.seeds))]
     if table.reference:
         ours.append(against(table, row))
-    if not _has_printed(table):
+    if not has_printed(table):
         return [ours]
     columns = list(table.columns if table.by_class else table.printed_columns)
     theirs = [table.printed_figure(row, column) for column in columns]

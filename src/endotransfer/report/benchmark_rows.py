@@ -5,10 +5,14 @@ from dataclasses import dataclass, field
 from statistics import mean, stdev
 
 from endotransfer.compare.benchmark_results import BenchmarkCell, BenchmarkResults, SuiteDescription
-from endotransfer.compare.label_summary import LabelSummary
-from endotransfer.methods import METHODS
+from endotransfer.compare.decision import told_apart
+from endotransfer.compare.label_summary import IntervalBasis, LabelSummary
+from endotransfer.compare.seed_summary import reads_target_masks
 from endotransfer.metrics import FIGURES, figures
+from endotransfer.metrics.summary import Ends
+from endotransfer.report.interval_words import basis_of, basis_sentences
 from endotransfer.report.printed import PrintedRow, PrintedTable, find_row, find_table, plain
+from endotransfer.report.row_notes import row_notes
 from endotransfer.results import Results
 
 BY_CLASS = "iou "  # a column of one class is `iou NAME`
@@ -22,6 +26,7 @@ class SeedMean:
 
     mean: float
     deviation: float | None = None
+    interval: Ends | None = None  # of the mean
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,11 @@ class TableRow:
     group: str  # rows of one group stand together
     printed: PrintedRow | None
     difference: float | None  # of mIoU to the reference
-    interval: tuple[float, float] | None
+    interval: Ends | None
+    told_apart: bool | None  # from the reference; None: there is no difference
+    places: dict[str, int]  # by column: 1 best or not told apart from the best, 2 the same among the rest
+    ranked: bool  # whether intervals to the leading row are known
+    groups: int | None  # of test images, behind the intervals
     notes: tuple[str, ...]
 
 
@@ -47,6 +56,7 @@ class BenchmarkTable:
     printed: PrintedTable | None
     date: str  # of the runs, "" where unknown
     command: str  # "" where unknown
+    basis: list[str]  # sentences: what intervals rest on
     _places: dict[str, int] = field(default_factory=dict)  # column -> place in the printed row
 
     @property
@@ -91,7 +101,7 @@ def read_table(results: BenchmarkResults) -> BenchmarkTable:
     ]
     return BenchmarkTable(
         suite.name, columns, _in_order(rows), by_class, suite.reference or "", printed, _dates(cells) or results.date,
-        results.command, _places(columns, printed, by_class),
+        results.command, basis_sentences(results), _places(columns, printed, by_class),
     )  # fmt: skip
 
 
@@ -102,16 +112,22 @@ def _row(
     good = [cell for cell in cells if cell.figure("miou") is not None]
     first = cells[0].results if cells else Results(method=label, preset="")
     of_paper = {"method": first.method, "preset": first.preset, "variant": first.variant or ""}
+    known = summary or LabelSummary(label=label)
+    basis = basis_of(known, cells)
     return TableRow(
         label,
-        {column: _mean_of([_value(cell.results, column) for cell in good]) for column in columns},
+        {column: _mean_of(column, good, known) for column in columns},
         tuple(cell.seed for cell in good),
-        _reads_target_masks(first.method),
+        reads_target_masks(first.method),
         (cells[0].group if cells else None) or "",
         find_row(printed, label, **of_paper) if printed else None,
-        summary.difference if summary else None,
-        summary.interval if summary else None,
-        (*_faults(label, cells, seeds), *_doubts(summary)),
+        known.difference,
+        known.interval,
+        None if known.difference is None else told_apart(known.interval, known.differences or IntervalBasis()),
+        _standing(columns, known),
+        bool(known.standings),
+        basis.groups if basis else None,
+        row_notes(label, cells, seeds, summary),
     )
 
 
@@ -119,26 +135,6 @@ def _in_order(rows: Sequence[TableRow]) -> list[TableRow]:
     """As they came, but each group together and upper bounds last."""
     groups = list(dict.fromkeys(row.group for row in rows))
     return sorted(rows, key=lambda row: (row.upper_bound, groups.index(row.group)))
-
-
-def _reads_target_masks(method: str) -> bool:
-    return method in METHODS.names() and METHODS.get(method).needs.masks_of_target
-
-
-def _faults(label: str, cells: Sequence[BenchmarkCell], seeds: Sequence[int]) -> Iterable[str]:
-    """Why a figure is missing, or stands on fewer runs than its neighbours."""
-    for cell in cells:
-        if cell.figure("miou") is None:
-            reason = " ".join((cell.error or "no figures").split()).rstrip(".")
-            yield f"{label}, seed {cell.seed}: failed ({reason})."
-    there = {cell.seed for cell in cells}
-    if not there:
-        yield f"{label}: not run yet."
-    for same_as in dict.fromkeys(cell.same_as for cell in cells):
-        if same_as:
-            yield f"{label}: the same runs as {same_as}."
-    if there and (missing := [str(seed) for seed in seeds if seed not in there]):
-        yield f"{label}: seed {', '.join(missing)} not run yet."
 
 
 def _columns(suite: SuiteDescription, cells: Sequence[BenchmarkCell]) -> dict[str, str]:
@@ -150,28 +146,31 @@ def _columns(suite: SuiteDescription, cells: Sequence[BenchmarkCell]) -> dict[st
     measured = any(cell.figure(figure.name) is not None for figure in of_lesions for cell in cells)
     names = classes or (table.columns if table else ())
     if (table and table.number < 3) or measured or not names:
-        return {figure.name: figure.label for figure in known}
+        # A figure of the paper's or a mean keeps its column; one that no run has (an older file) gets none.
+        fixed = [figure for figure in known if figure.in_paper or figure.leading]
+        had = [figure for figure in known if any(cell.figure(figure.name) is not None for cell in cells)]
+        return {figure.name: figure.label for figure in known if figure in fixed or figure in had}
     means = [figure for figure in known if figure.leading and figure.only_for]
     rest = [figure for figure in known if figure not in of_lesions and figure not in means]
     return {f"{BY_CLASS}{name}": name for name in names} | {figure.name: figure.label for figure in [*means, *rest]}
 
 
-def _value(results: Results, column: str) -> float | None:
-    return results.figure(column.replace(BY_CLASS, "iou.", 1) if column.startswith(BY_CLASS) else column)
+def _figure(column: str) -> str:
+    """The name of the column's figure: `iou.NAME` of a class."""
+    return column.replace(BY_CLASS, "iou.", 1) if column.startswith(BY_CLASS) else column
 
 
-def _mean_of(values: Sequence[float | None]) -> SeedMean | None:
-    known = [value for value in values if value is not None]
+def _mean_of(column: str, cells: Sequence[BenchmarkCell], summary: LabelSummary) -> SeedMean | None:
+    known = [value for cell in cells if (value := cell.figure(_figure(column))) is not None]
     if not known:
         return None
-    return SeedMean(mean(known), stdev(known) if len(known) > 1 else None)
+    interval = summary.intervals.ends.get(_figure(column)) if summary.intervals else None
+    return SeedMean(mean(known), stdev(known) if len(known) > 1 else None, interval)
 
 
-def _doubts(entry: LabelSummary | None) -> Iterable[str]:
-    """Why an interval is not the usual one, drawn over images."""
-    about = entry.differences if entry else None
-    if about and about.note:
-        yield f"Against {about.against}: {about.note}."
+def _standing(columns: Iterable[str], summary: LabelSummary) -> dict[str, int]:
+    known = {column: summary.standings.get(_figure(column)) for column in columns}
+    return {column: found.place for column, found in known.items() if found is not None and found.place is not None}
 
 
 def _dates(cells: Sequence[BenchmarkCell]) -> str:

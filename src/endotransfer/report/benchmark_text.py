@@ -5,7 +5,10 @@ from string import ascii_lowercase
 from endotransfer.metrics import FIGURES
 from endotransfer.metrics.figure import legend as explained
 from endotransfer.report.benchmark_rows import BY_CLASS, BenchmarkTable, SeedMean, TableRow
+from endotransfer.report.interval_words import interval_text
+from endotransfer.report.ranking import why_unmarked
 
+UNSURE = "~"  # behind a difference that seeds or groups of images do not carry
 MEASURED = "Figures are per cent, from one confusion matrix over all test images, at the last checkpoint."
 
 
@@ -18,13 +21,32 @@ def shown(figure: SeedMean | None, decimals: int, plus_minus: str = " ± ") -> s
 
 
 def against(table: BenchmarkTable, row: TableRow) -> str:
-    """`+20.1 [18.8, 21.5]`: how far mIoU lies above the reference's."""
+    """`+20.1 [18.8, 21.5]`: how far mIoU lies above the reference's; with a `~` where the two are not told apart."""
     if row.label == table.reference:
         return "reference"
-    parts = [] if row.difference is None else [f"{row.difference:+.1f}"]
-    if row.interval is not None:
-        parts.append(f"[{row.interval[0]:.1f}, {row.interval[1]:.1f}]")
-    return " ".join(parts) or "-"
+    if row.difference is None:
+        return "-"
+    parts = [
+        f"{row.difference:+.1f}",
+        interval_text(row.interval) if row.interval else "",
+        UNSURE * (not row.told_apart),
+    ]
+    return " ".join(filter(None, parts))
+
+
+def has_printed(table: BenchmarkTable) -> bool:
+    """Whether the paper prints anything for a row of this table."""
+    return any(row.printed for row in table.rows)
+
+
+def has_mean_intervals(table: BenchmarkTable) -> bool:
+    return any(mean_interval(row) != "-" for row in table.rows)
+
+
+def mean_interval(row: TableRow) -> str:
+    """Of the row's mean mIoU."""
+    figure = row.figures.get("miou")
+    return interval_text(figure.interval if figure else None)
 
 
 def footnotes(table: BenchmarkTable) -> dict[str, str]:
@@ -51,13 +73,17 @@ def legend(table: BenchmarkTable, best: str, second: str) -> list[str]:
     lines.append("Mean ± sample standard deviation over seeds; `seeds` is how many runs that is. A dash: no figure.")
     if table.reference:
         lines.append(
-            f"`against {table.reference}`: difference in mIoU, points, with its 95 % interval (paired bootstrap: whole "
-            "patients or clusters of test images)."
+            f"`against {table.reference}`: difference in mIoU, points, runs paired by seed, with its 95 % interval; "
+            f"{UNSURE}: not told apart from it."
         )
+    lines += table.basis
     bound = ", ".join(row.label for row in table.rows if row.upper_bound)
     apart = f" {bound} saw target masks: an upper bound, set apart and not ranked." if bound else ""
-    lines.append(f"Best: {best}; runner-up: {second}; both by the figures as shown.{apart}")
-    if table.printed and any(row.printed for row in table.rows):
+    marks = (
+        f"Best: {best}, with all rows that are not told apart from it; runner-up: {second}, the same among the rest."
+    )
+    lines.append((why_unmarked(table) or marks) + apart)
+    if table.printed and has_printed(table):
         lines.append(
             f"`paper`: what the paper prints for that system in its Table {table.printed.number}, on its own data and "
             "its own training; compare orders, not figures."

@@ -8,11 +8,13 @@ from rich.console import Console
 
 from endotransfer.errors import ConfigError, EndotransferError
 from endotransfer.io import write_atomically
+from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow
 from endotransfer.report.curves import curves_section
 from endotransfer.report.gallery import gallery_section
 from endotransfer.report.heatmap import heatmap_section
 from endotransfer.report.page import Section, fill, missing, whole_page
 from endotransfer.report.propagation_figure import propagation_section
+from endotransfer.report.ranking import sharing
 from endotransfer.report.results_table import table_section
 from endotransfer.report.run_images import RunImages
 from endotransfer.report.study import Study, read_study
@@ -83,13 +85,20 @@ def _head(study: Study) -> Markup:
 
 
 def _facts(study: Study) -> list[tuple[str, str, str]]:
-    """Name, value, note: the best system's mIoU, what it gains over the source alone, and the bound above it."""
+    """Name, value, note: the highest mIoU, what it is above the source alone, and the bound above it."""
     measured = [(row, figure.mean) for row in study.table.rows if (figure := row.figures["miou"]) is not None]
     free = sorted(((row, mean) for row, mean in measured if not row.upper_bound), key=lambda pair: -pair[1])
-    facts = [("mIoU of the best system", f"{mean:.1f}", row.label) for row, mean in free[:1]]
+    facts = [("highest mean mIoU", f"{mean:.1f}", _beside(study.table, row)) for row, mean in free[:1]]
     base = next((mean for row, mean in measured if row.label == study.reference), None)
     if free and base is not None and free[0][0].label != study.reference:
-        note = f"{study.reference} has {base:.1f}"
-        facts.append(("gained over the reference", f"{free[0][1] - base:+.1f}", note))
+        first, mean = free[0]
+        sure = "" if first.told_apart else ", not told apart"
+        facts.append(("above the reference", f"{mean - base:+.1f}", f"{study.reference} has {base:.1f}{sure}"))
     facts += [("with the target's masks", f"{mean:.1f}", row.label) for row, mean in measured if row.upper_bound]
     return facts
+
+
+def _beside(table: BenchmarkTable, row: TableRow) -> str:
+    """Who has the highest mean, and how many others are not told apart from it."""
+    others = sharing(table, row)
+    return row.label + (f", not told apart from {len(others)} other{'s' * (len(others) > 1)}" if others else "")

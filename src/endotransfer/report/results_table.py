@@ -9,14 +9,16 @@ from endotransfer.compare.benchmark_results import BenchmarkCell
 from endotransfer.metrics import FIGURES, Figure, figures
 from endotransfer.metrics.figure import legend
 from endotransfer.report.benchmark_rows import BY_CLASS, BenchmarkTable, TableRow
+from endotransfer.report.benchmark_text import UNSURE, has_mean_intervals, has_printed, mean_interval
 from endotransfer.report.csv_file import write_csv
 from endotransfer.report.page import Section, fill
-from endotransfer.report.ranking import rank
+from endotransfer.report.ranking import rank, why_unmarked
 from endotransfer.report.study import Study
 
-NOTE = (
-    "Per cent, on the test images; means over seeds, ± the deviation between them. Bold: the best, underlined: the "
-    "runner-up, among the systems that saw no mask of the target. A click on a head sorts."
+NOTE = "Per cent, on the test images; means over seeds, ± the deviation between them. A click on a head sorts."
+MARKS = (
+    "Bold: the best, with all that are not told apart from it; underlined: the runner-up, the same among the rest; of "
+    "the systems that saw no mask of the target."
 )
 FEW = 3  # remarks that need not be folded
 
@@ -41,7 +43,7 @@ def table_section(study: Study, folder: Path) -> Section:
     _write(folder / "table.csv", table, extras)
     heads, rows = html_rows(table, extras)
     notes = [NOTE, *_explained(table, [figure for figure in beside if figure.label in extras])]
-    notes += [*_against(table), *_printed(table)]
+    notes += [why_unmarked(table) or MARKS, *_against(table), *table.basis, *_printed(table)]
     remarks = [note for row in table.rows for note in row.notes]
     body = fill("table.html", heads=heads, rows=rows, notes=notes, remarks=remarks, findings=_findings(study), few=FEW)
     return Section("table", "Results", body)
@@ -51,13 +53,15 @@ def html_rows(table: BenchmarkTable, extras: dict[str, dict[str, float | None]])
     """The heads, and for each system the cells under them."""
     marks = rank(table)
     compared = any(row.difference is not None for row in table.rows)
-    printed = any(row.printed for row in table.rows)
-    heads = ["system", "seeds", *table.columns.values()]
+    printed = has_printed(table)
+    intervals = has_mean_intervals(table)
+    heads = ["system", "seeds", *table.columns.values(), *["mIoU 95 %"] * intervals]
     heads += ["Δ mIoU"] * compared + ["paper"] * printed + [*extras]
     rows: list[HtmlRow] = []
     for row in table.rows:
         cells = [TableCell(str(len(row.seeds)), len(row.seeds))]
         cells += [_figure(row, column, marks.get((row.label, column)), table.decimals) for column in table.columns]
+        cells += [TableCell(mean_interval(row))] * intervals
         cells += [_difference(row)] * compared
         cells += [_plain(table.printed_figure(row, "miou"))] * printed
         cells += [
@@ -78,7 +82,8 @@ def _figure(row: TableRow, column: str, mark: str | None, decimals: int) -> Tabl
 def _difference(row: TableRow) -> TableCell:
     if row.difference is None:
         return TableCell()
-    aside = "" if row.interval is None else f"{row.interval[0]:+.1f} to {row.interval[1]:+.1f}"
+    ends = "" if row.interval is None else f"{row.interval[0]:+.1f} to {row.interval[1]:+.1f}"
+    aside = " ".join(filter(None, [ends, "" if row.told_apart else UNSURE]))
     return TableCell(f"{row.difference:+.2f}", row.difference, aside=aside)
 
 
@@ -113,11 +118,11 @@ def _findings(study: Study) -> list[str]:
 def _against(table: BenchmarkTable) -> list[str]:
     if all(row.interval is None for row in table.rows):
         return []
-    return [f"Δ: against {table.reference}, with its 95 % interval."]
+    return [f"Δ: against {table.reference}, with its 95 % interval; {UNSURE}: not told apart from it."]
 
 
 def _printed(table: BenchmarkTable) -> list[str]:
-    if not any(row.printed for row in table.rows):
+    if not has_printed(table):
         return []
     return ["Paper: the mIoU that it prints for the system, on its own data."]
 

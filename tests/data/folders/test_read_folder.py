@@ -29,6 +29,12 @@ def test_rows_become_samples(make_folder: MakeFolder) -> None:
     assert c == Sample("set/c", folder / "images/c.png", None, UNKNOWN_TAG, "", "train", "set/c")
 
 
+def test_a_sequence_ties_its_frames_unless_the_patient_is_known(make_folder: MakeFolder) -> None:
+    table = "image,sequence,patient,cluster\na,s1,,4\nb,s1,p7,4\nc,,,4\n"
+    groups = [sample.group for sample in read_folder(make_folder(labels=table)).samples]
+    assert groups == ["set/sequence s1", "set/patient p7", "set/cluster 4"]
+
+
 def test_without_a_table_every_image_is_read(make_folder: MakeFolder) -> None:
     samples = read_folder(make_folder(), split="all").samples
     assert [sample.key for sample in samples] == ["set/a", "set/b", "set/c"]

@@ -88,6 +88,12 @@ def test_patients_stay_on_one_side(make_folder: MakeFolder) -> None:
     assert all(len(side) == 1 for side in sides.values())
 
 
+def test_sequences_stay_on_one_side(make_folder: MakeFolder) -> None:
+    folder = make_folder(images=NAMES, labels=labels("label", "patient", patients=6).replace("patient", "sequence"))
+    assert split_folder(folder)["test"]["groups"] == 2
+    assert len({(row["sequence"], row["split"]) for row in table_of(folder).values()}) == 6
+
+
 def test_near_duplicates_and_old_clusters_become_one_cluster(
     make_folder: MakeFolder, photo: Callable[[int], NDArray[np.uint8]]
 ) -> None:

@@ -46,7 +46,7 @@ def test_kvasir_seg_masks_lose_their_noise_and_images_not_a_byte(miniature: Mini
 def test_cvc_clinicdb_frames_know_their_sequence_and_stay_tiff(miniature: Miniature, draw: Any, out: Path) -> None:
     source = miniature("cvc-clinicdb")
     import_dataset("cvc-clinicdb", source, out)
-    assert list(column(out, "patient").items()) == [
+    assert list(column(out, "sequence").items()) == [
         ("1", "sequence-01"), ("2", "sequence-01"), ("26", "sequence-02"), ("612", "sequence-29"),
     ]  # fmt: skip
     assert (out / "images" / "26.tif").is_file()
@@ -86,9 +86,9 @@ def test_polypgen_tags_come_from_masks_and_sequences_stay_together(miniature: Mi
     assert column(out, "label")["100S0001"] == "normal" and column(out, "finding")["100S0001"] == ""
     assert column(out, "label")["C3_EndoCV2021_00489_"] == "lesion"
     frame = rows(out)["seq2_0_endocv2021_positive_167"]
-    assert (frame["label"], frame["finding"], frame["patient"], frame["centre"]) == ("lesion", "polyp", "seq2", "")
+    assert (frame["label"], frame["finding"], frame["sequence"], frame["centre"]) == ("lesion", "polyp", "seq2", "")
     normal = rows(out)["seq1_neg_seq1_neg_endocv2021_0001"]
-    assert (normal["label"], normal["patient"]) == ("normal", "seq1_neg")
+    assert (normal["label"], normal["sequence"]) == ("normal", "seq1_neg")
     assert not values(out, "seq1_neg_seq1_neg_endocv2021_0001").any()
     assert column(out, "centre")["2_endocv2021_positive_1059"] == "C4"
     assert report.conversions["the tag 'lesion' was taken from the mask"] == 7

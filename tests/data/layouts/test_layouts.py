@@ -90,6 +90,7 @@ def test_numbers_become_the_classes_of_every_protocol(tree: Callable[[str], Path
 def test_camvid_has_day_and_dusk(tree: Callable[[str], Path]) -> None:
     folder = read_folder(tree("camvid"), where={"lighting": "dusk"}, split="test")
     assert [sample.key for sample in folder.samples] == ["camvid/0001TP_000005"]
+    assert folder.samples[0].group == "camvid/sequence 0001TP"  # one drive: its frames look alike
     (mask,) = masks_of(folder)
     assert set(mask.ravel()) == {*range(11), IGNORE}
 

@@ -13,7 +13,7 @@ from endotransfer.io import write_atomically
 
 FILE = "labels.csv"
 LABELS = ("lesion", "normal")
-KNOWN_COLUMNS = ("image", "label", "finding", "split", "cluster", "patient")
+KNOWN_COLUMNS = ("image", "label", "finding", "split", "cluster", "patient", "sequence")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from endotransfer.data.folders.folder_contents import FolderContents, FolderEntr
 from endotransfer.data.folders.listing import printable
 from endotransfer.data.layouts import read_layout
 from endotransfer.label_values import LESION, NORMAL, UNKNOWN_TAG
-from endotransfer.samples import Sample
+from endotransfer.samples import Sample, group_of
 
 ALL = "all"
 _TAGS = {"lesion": LESION, "normal": NORMAL}
@@ -56,9 +56,10 @@ def read_contents(path: Path, layout: str = "auto", classes: str | None = None) 
 def to_sample(entry: FolderEntry, folder: str) -> Sample:
     """The sample of `entry`; `folder` stands for its folder in key and group."""
     key = f"{folder}/{entry.name}"
-    group = next((f"{folder}/{kind} {entry.cell(kind)}" for kind in ("patient", "cluster") if entry.cell(kind)), key)
     tag = _TAGS.get(entry.cell("label"), UNKNOWN_TAG)
-    return Sample(key, entry.image, entry.mask, tag, entry.cell("finding"), entry.cell("split"), group)
+    return Sample(
+        key, entry.image, entry.mask, tag, entry.cell("finding"), entry.cell("split"), group_of(key, entry.cell)
+    )
 
 
 def _in_split(contents: FolderContents, split: str | None) -> list[FolderEntry]:

@@ -73,10 +73,12 @@ def _clusters(entries: Sequence[FolderEntry]) -> NDArray[np.intp]:
 
 
 def _tied(entries: Sequence[FolderEntry], clusters: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Clusters joined through patients: groups that must not be split."""
+    """Clusters joined through patients and sequences: groups that must not be split."""
     _, first = np.unique(clusters, return_index=True)
     together = np.stack([first[clusters], np.arange(len(entries))], axis=1)
-    return components(len(entries), np.concatenate([together, _ties(entries, "patient")]))
+    return components(
+        len(entries), np.concatenate([together, *(_ties(entries, kind) for kind in ("patient", "sequence"))])
+    )
 
 
 def _ties(entries: Sequence[FolderEntry], column: str) -> NDArray[np.intp]:

@@ -23,7 +23,7 @@ def sequence(stem: str) -> str:
 
 
 paired_importer(
-    "cvc-clinicdb", images="Original", masks="Ground Truth", patient=sequence,
+    "cvc-clinicdb", images="Original", masks="Ground Truth", sequence=sequence,
     summary="612 colonoscopy frames of polyps from 29 sequences, with masks",
     url="https://polyp.grand-challenge.org/CVCClinicDB/", terms="research and education; the paper must be cited",
     cite="Bernal et al., WM-DOVA maps for accurate polyp highlighting in colonoscopy, CMIG 2015",

@@ -10,12 +10,12 @@ from endotransfer.data.importers.records import Item, Published
 
 def paired_importer(
     name: str, images: str, masks: str, *, summary: str, url: str, terms: str, cite: str, mask_prefix: str = "",
-    patient: Callable[[str], str] = lambda stem: "",
+    sequence: Callable[[str], str] | None = None,
 ) -> None:  # fmt: skip
     """Register the importer `name` for folders `images` and `masks`.
 
-    A mask is called like its image, with `mask_prefix` in front; `patient` is the patient or sequence of an image,
-    by its stem ("" where it is not known).
+    A mask is called like its image, with `mask_prefix` in front; `sequence` is the sequence of an image, by its stem
+    ("" where it is not known).
     """
 
     @importer(name, summary=summary, url=url, terms=terms, cite=cite)
@@ -23,7 +23,8 @@ def paired_importer(
         published = Published()
 
         def describe(image: Path) -> Item:
-            return Item(image.stem, image, None, "lesion", "polyp", patient=patient(image.stem))
+            more = {"sequence": sequence(image.stem)} if sequence else {}
+            return Item(image.stem, image, None, "lesion", "polyp", more=more)
 
         image_folder, mask_folder = set_folders(source, images, masks)
         add_pairs(published, image_folder, mask_folder, describe, mask_stem=lambda stem: mask_prefix + stem)

@@ -33,25 +33,25 @@ def polypgen(source: Path, part: str = "all") -> Published:
         (sequences,) = set_folders(source, "sequenceData")
         positive, negative = set_folders(sequences, "positive", "negativeOnly")
         for folder in folders(positive):
-            _add_frames(published, folder, "_" + folder.name, prefix=f"{folder.name}_", patient=folder.name)
+            _add_frames(published, folder, "_" + folder.name, prefix=f"{folder.name}_", sequence=folder.name)
         for folder in folders(negative):
             published.items += [
-                Item(f"{folder.name}_{image.stem}", image, empty, "normal", patient=folder.name)
+                Item(f"{folder.name}_{image.stem}", image, empty, "normal", more={"sequence": folder.name})
                 for image in pictures(folder)
             ]
     return published
 
 
-def _add_frames(published: Published, folder: Path, ending: str, prefix: str = "", patient: str = "") -> None:
+def _add_frames(published: Published, folder: Path, ending: str, prefix: str = "", sequence: str = "") -> None:
     """The frames of a centre or sequence: images_C1 and masks_C1 for the ending _C1."""
     images, masks = subfolder(folder, f"images{ending}"), subfolder(folder, f"masks{ending}")
     if images is None or masks is None:
         published.skipped.append(f"{folder.name}: lacks 'images{ending}' or 'masks{ending}'")
         return
-    more = {} if patient else {"centre": ending.removeprefix("_")}
+    more = {"sequence": sequence} if sequence else {"centre": ending.removeprefix("_")}
 
     def describe(image: Path) -> Item:
-        return Item(prefix + image.stem, image, None, FROM_MASK, "polyp", patient=patient, more=more)
+        return Item(prefix + image.stem, image, None, FROM_MASK, "polyp", more=more)
 
     # One image of centre 3 ends in a stray underscore that its mask lacks.
     add_pairs(published, images, masks, describe, mask_stem=lambda stem: f"{stem.rstrip('_')}_mask")

@@ -23,7 +23,7 @@ class Item:
     label: str = ""  # lesion, normal, "" (the set does not say) or FROM_MASK
     finding: str = ""
     split: str = ""
-    patient: str = ""  # or sequence: frames that must stay on one side of a split
+    patient: str = ""  # frames that must stay on one side of a split; of a sequence: `more`, column `sequence`
     more: Mapping[str, str] = field(default_factory=dict)  # further columns of labels.csv
 
 

@@ -4,10 +4,11 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TypedDict
 
-from endotransfer.data.folders.faults import Fault
+from endotransfer.data.folders.faults import Fault, Severity
 from endotransfer.data.folders.folder_contents import FolderEntry
 from endotransfer.data.inspect.image_survey import Reading
 from endotransfer.data.inspect.prints import components, similar
+from endotransfer.samples import GROUPINGS
 
 _AGAIN = "make the parts again with `endotransfer data split --force`"
 Group = list[FolderEntry]
@@ -46,14 +47,16 @@ def find_duplicates(readings: Sequence[Reading]) -> tuple[DuplicateCounts, list[
 
 
 def split_groups(entries: Sequence[FolderEntry]) -> list[Fault]:
-    """Patients and clusters that stand in more than one split."""
+    """Patients, sequences and clusters that stand in more than one split; of a sequence that is a warning, since some
+    published sets divide them so."""
     faults = []
-    for kind in ("patient", "cluster"):
+    for kind in GROUPINGS:
         named = ((entry.cell(kind), entry) for entry in entries if entry.cell(kind))
         for group in _grouped(named):
             if len(splits := _splits(group)) > 1:
                 what = f"puts the {kind} '{group[0].cell(kind)}' into {' and '.join(splits)}"
-                faults.append(Fault("group-across-splits", "labels.csv", what, _AGAIN))
+                severity: Severity = "warning" if kind == "sequence" else "error"
+                faults.append(Fault("group-across-splits", "labels.csv", what, _AGAIN, severity))
     return faults
 
 
