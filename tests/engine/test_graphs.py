@@ -12,7 +12,7 @@ from torch._dynamo.testing import CompileCounter
 
 from endotransfer.config import ModelConfig
 from endotransfer.engine.callbacks import TrainingEvent
-from endotransfer.engine.graphs import MANY_STEPS, OFTEN, compute, use_graphs, worth_compiling
+from endotransfer.engine.graphs import OFTEN, compute, use_graphs
 from endotransfer.engine.run import train
 from endotransfer.engine.trainer import Trainer
 from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
@@ -75,16 +75,6 @@ def gradients(segmenter: Segmenter, images: Tensor) -> dict[str, Tensor]:
     return {name: p.grad.clone() for name, p in segmenter.named_parameters() if p.grad is not None}
 
 
-@pytest.mark.parametrize(
-    "asked, steps, compiled",
-    [("auto", MANY_STEPS, True), ("auto", MANY_STEPS - 1, False), ("always", 1, True), ("never", 10**6, False)],
-)
-def test_a_short_run_is_compiled_only_where_it_is_asked_for(
-    asked: Literal["auto", "always", "never"], steps: int, compiled: bool
-) -> None:
-    assert worth_compiling(asked, steps) is compiled
-
-
 def test_compiled_code_is_shared_by_all_segmenters_of_one_shape() -> None:
     """Otherwise a benchmark would compile anew for every cell, and lose more than it gains."""
     model = ModelConfig(backbone="test_resnet", pretrained=False, norm="group", multi_grid=None, aspp_channels=8)
@@ -144,9 +134,9 @@ def test_a_second_forward_in_a_step_does_not_overwrite_the_first() -> None:
 
 
 @needs_cuda
-@pytest.mark.parametrize("method, compiled", [("semantic_transfer", "always"), ("tag_transfer", "never")])
-def test_a_run_with_graphs_ends_well(make_experiment: Any, tmp_path: Path, method: str, compiled: str) -> None:
-    settings = {"accelerator": "cuda", "epochs": 4, "steps_per_epoch": 4, "workers": 2, "compile": compiled}
+@pytest.mark.parametrize("method", ["semantic_transfer", "tag_transfer"])
+def test_a_run_with_graphs_ends_well(make_experiment: Any, tmp_path: Path, method: str) -> None:
+    settings = {"accelerator": "cuda", "epochs": 4, "steps_per_epoch": 4, "workers": 2}
     results = train(make_experiment("tagged", method, **settings), tmp_path / "run")
     assert results is not None
     assert results["miou"] >= 0

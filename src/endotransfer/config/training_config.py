@@ -54,7 +54,7 @@ class TrainingConfig(Strict):
     accumulate: int = Field(default=1, ge=1)  # batches whose gradients make one step
     clip: float | None = Field(default=None, gt=0)  # largest norm of a gradient
     precision: Literal["32", "bf16", "64"] = "32"
-    compile: Literal["auto", "always", "never"] = "auto"  # the recorded segmenter; auto: where a run is long enough
+    compile: bool = False  # the recorded segmenter: faster steps after a minute of compiling
     graphs: bool = True  # CUDA graphs for the segmenter, where they change nothing but the speed
     accelerator: Literal["auto", "cpu", "cuda"] = "auto"  # auto: cuda or cpu, never MPS, which has no float64
     devices: int = Field(default=1, ge=1)

@@ -6,13 +6,12 @@ fixed shapes, no batch statistics, in training, and once a step; everything else
 
 A recorded step is then bound by the GPU's memory: bias, ReLU and residual each read and write whole maps.  Compiled,
 they are one kernel (22 ms instead of 36 for a ResNet-50 on 32 images, H200, 2026-11-18).  Compiling a shape takes most
-of a minute, once in a process, since the compiled code takes the weights as inputs: worth it for long runs and for
-benchmarks of many.
+of a minute, once in a process, since the compiled code takes the weights as inputs: for long runs, on request.
 """
 
 from collections.abc import Callable
 from functools import cache
-from typing import Literal, cast
+from typing import cast
 
 import torch
 from lightning.fabric import Fabric
@@ -21,7 +20,6 @@ from torch import Tensor, nn
 from endotransfer.batch import SegOutput
 from endotransfer.models.segmenters.segmenter import Segmenter
 
-MANY_STEPS = 5000  # from which on compiling pays for itself
 OFTEN = 3  # forwards of a shape that make it worth recording (a last, smaller batch is not)
 
 
@@ -37,11 +35,6 @@ def use_graphs(fabric: Fabric, segmenter: nn.Module, norm: str, compiled: bool =
         return None
     segmenter.graphs = CudaGraphs(segmenter, fabric, compiled)  # pragma: needs cuda
     return segmenter.graphs  # pragma: needs cuda
-
-
-def worth_compiling(asked: Literal["auto", "always", "never"], steps: int) -> bool:
-    """Whether a run of `steps` steps, all told (so that a resumed run decides alike), gains what compiling costs."""
-    return asked == "always" or (asked == "auto" and steps >= MANY_STEPS)
 
 
 class CudaGraphs:  # pragma: needs cuda

@@ -16,7 +16,7 @@ from endotransfer.distributed import sum_over_processes, world_size
 from endotransfer.engine.callbacks import Callback, CallbackList, TrainingEvent
 from endotransfer.engine.checkpoint import Checkpoint, list_steps
 from endotransfer.engine.first_process import in_first_process
-from endotransfer.engine.graphs import OFTEN, use_graphs, worth_compiling
+from endotransfer.engine.graphs import OFTEN, use_graphs
 from endotransfer.engine.map_store import MapStore
 from endotransfer.engine.optimisers import build_optimisers
 from endotransfer.engine.phase_update import PhaseUpdate
@@ -63,9 +63,9 @@ class Trainer:
         self.target_passes = TargetPasses(fabric, method, training, data, self.maps, run.propagation, console)
         # With accumulation the outputs of one batch outlive the forward of the next, which a graph would overwrite.
         graphs = training.graphs and training.accumulate == 1
-        compiled = worth_compiling(training.compile, self.steps)
-        self.graphs = use_graphs(fabric, method.segmenter, method.task.model.norm, compiled) if graphs else None
-        if compiled and self.graphs is not None:  # pragma: needs cuda
+        norm = method.task.model.norm
+        self.graphs = use_graphs(fabric, method.segmenter, norm, training.compile) if graphs else None
+        if training.compile and self.graphs is not None:  # pragma: needs cuda
             method.to(memory_format=torch.channels_last)  # as compiled convolutions want their weights
         self._graphed_stage = ""
         self.stop = StopSignals()
