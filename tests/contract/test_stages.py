@@ -226,3 +226,12 @@ def test_without_tags_tag_transfer_hardly_pulls_on_centroids(make_experiment: An
 def test_without_a_weight_there_are_no_centroids(make_experiment: Any) -> None:
     assert hasattr(build(make_experiment, "tag_transfer", mu=0.01), "centroids")
     assert not hasattr(build(make_experiment, "tag_transfer", mu=0.0), "centroids")
+
+
+def test_s1_may_learn_the_targets_tags_before_anything_is_labelled(make_experiment: Any, tmp_path: Path) -> None:
+    experiment = make_experiment("tagged", "semantic_transfer", epochs=2, steps_per_epoch=2, log_every=1)
+    experiment.method["warmup_tags"] = True
+    engine.train(experiment, tmp_path / "run")
+    rows = [line.split(",") for line in (tmp_path / "run" / "metrics.csv").read_text().splitlines()]
+    warm_up = {row[3] for row in rows if row[2] == "warm-up" and row[3].startswith("term/")}
+    assert warm_up == {"term/segmentation_source", "term/classification_source", "term/classification_target"}

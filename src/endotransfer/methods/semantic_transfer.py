@@ -26,6 +26,8 @@ from endotransfer.pseudo_labels.portion import portion
 from endotransfer.pseudo_labels.rules import VoteRule, Voting
 from endotransfer.pseudo_labels.target_set import TargetSet
 
+WARM_UP = "warm-up"
+
 
 class SemanticTransferConfig(Strict):
     """One field for each decision; the defaults are the paper's."""
@@ -33,7 +35,8 @@ class SemanticTransferConfig(Strict):
     # Eq. 1: L_C + L_S + eta L_D + mu L_SRT.  A weight of 0 leaves the term out.
     eta: float = Field(0.3, ge=0)
     mu: float = Field(10.0, ge=0)
-    warmup_epochs: int = Field(1, ge=0)  # on the source alone
+    warmup_epochs: int = Field(1, ge=0)  # before the transfer: Eq. 3 on the source alone
+    warmup_tags: bool = False  # and Eq. 2 on both domains, so that S1 knows the target before it is labelled
     # Eq. 3.  PAPER: sums over pixels; then L_S is 1e4 to 1e5 and every other weight is noise.
     reduction: Reduction = "mean"
     # Algorithms 1 and 2, Eq. 5
@@ -96,7 +99,8 @@ class SemanticTransfer(Method):
         warmup = min(self.config.warmup_epochs, self.task.epochs - 1)
         phases = ("net", "critic") if self.config.eta else ("net",)
         transfer = Stage("transfer", self.task.epochs - warmup, phases, target_pass=self.config.pseudo_labels)
-        return [Stage("warm-up", warmup, target=False), transfer] if warmup else [transfer]
+        first = Stage(WARM_UP, warmup, target=self.config.warmup_tags and self.task.tags)
+        return [first, transfer] if warmup else [transfer]
 
     def optimiser(self, phase: str) -> Optimizer | None:
         if phase == "critic":
@@ -118,16 +122,17 @@ class SemanticTransfer(Method):
             return {"critic": tell_apart(self.critic, memo)}
         source, target = batch.source, batch.target
         assert source is not None
-        if target is None:  # warm-up
-            output = self.segmenter(source.images, domain="source")
-            return source_terms(source, output, reduction=self.config.reduction)
+        reduction = self.config.reduction
+        if target is None:  # warm-up without the target's tags
+            return source_terms(source, self.segmenter(source.images, domain="source"), reduction=reduction)
         source_output, target_output = self.forward_both(source.images, target.images)
         source_logits = source_output.at(source.images.shape[-2:])
+        terms = source_terms(source, source_output, source_logits, reduction) | target_tag_term(target, target_output)
+        if self.progress.stage == WARM_UP:
+            return terms
         target_logits = target_output.at(target.images.shape[-2:])
-        terms = source_terms(source, source_output, source_logits, self.config.reduction)
         if target.stored is not None:
-            terms["segmentation_target"] = segmentation(target_logits, target.stored, self.config.reduction)
-        terms |= target_tag_term(target, target_output)
+            terms["segmentation_target"] = segmentation(target_logits, target.stored, reduction)
         if self.config.eta:
             terms["adversarial"] = self.config.eta * fool(self.critic, memo, source_logits, target_logits)
         if self.config.mu:
