@@ -4,13 +4,15 @@ Segmentation", CVPR 2020) and ToCo (Ru, Zheng, Zhan, Du, "Token Contrast for Wea
 CVPR 2023).  Where S1 finds what makes it say lesion, target images are labelled, and S2 learns these labels.
 
 Faithful: maps of the classifier averaged over scales 0.5, 1, 1.5 and both orientations, rectified and normalised to the
-image's range; pixel-adaptive refinement by colour and position at half size; lesion above 0.7, normal below 0.25,
-nothing between; both sides count half in the loss; the classifier trains alone for a tenth of the steps.
+image's range; pixel-adaptive refinement by colour and position; lesion above 0.7, normal below 0.25, nothing between;
+both sides count half in the loss; a first stretch of training without labels.
 `equivariance`: SEAM's regularisation (the map of a rescaled image is the rescaled map) with weight 1, and its
 classification at both scales.
 Designed here: source masks train S2 as in every system; S1 tells lesion from normal with two logits, whose difference
 is the map; images tagged normal are labelled normal all over, and those where S1 finds nothing are left unlabelled;
-labels hold for an epoch; SEAM's scale of 0.3 is 0.5, as our images are smaller; weights of the refinement sum to 1.
+labels hold for an epoch; SEAM's scale of 0.3 is 0.5, as our images are smaller; the refinement's weights sum to 1, its
+neighbours are no further than an eighth of the image, and it comes before normalisation, because small lesions would
+vanish otherwise (on the phantom it left labels to 15 % of the images tagged lesion).
 Left out: SEAM's pixel correlation module and its loss, ToCo's token contrast (both change the network) and its
 regularisation by a dense energy.
 """
