@@ -21,6 +21,7 @@ from tests.contract.behaviour import build as build_method
 from tests.contract.whole_source import share_ranked_right, whole_source
 from tests.pseudo_labels.memory_target_set import TAGS, MemoryTargetSet
 
+NOTHING = 1e-12  # a weight with which the term is there and cannot be felt
 DYE = torch.tensor([0.0, 0.2, 1.0])[:, None, None]
 
 
@@ -30,6 +31,13 @@ def batch(make_experiment: Any) -> FullBatch:
     batch = one_batch(make_experiment, "cam_wsss")
     batch.target.tags = torch.tensor([NORMAL, LESION, NORMAL, LESION])
     return batch
+
+
+@pytest.fixture
+def unlabelled(batch: FullBatch) -> Batch:
+    """After the warm-up, with no pixel of the target labelled."""
+    nothing = torch.full((4, *batch.target.images.shape[-2:]), IGNORE)
+    return Batch(batch.source, replace(batch.target, stored=nothing))
 
 
 @pytest.fixture
@@ -122,29 +130,35 @@ def test_tags_alone_find_the_lesion_where_only_a_local_sign_tells_them(build: An
     assert sum(ranked) / len(ranked) > 0.8
 
 
-def test_equivariance_makes_maps_of_two_scales_agree(build: Any, batch: FullBatch) -> None:
-    assert batch.target.tags is not None
-    apart = {}
-    for weight in (1.0, 1e-12):
+def test_equivariance_makes_maps_of_two_scales_agree(build: Any, unlabelled: Batch) -> None:
+    assert unlabelled.target is not None and unlabelled.target.tags is not None
+    images, apart = unlabelled.target.images, {}
+    for weight in (1.0, NOTHING):
         method = build(equivariance=weight)
-        train(method, batch, 15, "net", lr=2e-3)
-        whole, small = (s1_map(method, rescaled(batch.target.images, scale)) for scale in (1.0, 0.5))
-        apart[weight] = equivariance_loss(whole, small, batch.target.tags).item()
-    assert apart[1.0] < 0.5 * apart[1e-12]
+        train(method, unlabelled, 15, "net", lr=2e-3)
+        whole, small = (s1_map(method, rescaled(images, scale)) for scale in (1.0, 0.5))
+        apart[weight] = equivariance_loss(whole, small, unlabelled.target.tags).item()
+    assert apart[1.0] < 0.5 * apart[NOTHING]
 
 
-def test_losses_are_the_recipes(build: Any, batch: FullBatch) -> None:
+def test_losses_are_the_recipes(build: Any, batch: FullBatch, unlabelled: Batch) -> None:
     names = {"segmentation_source", "classification_source", "classification_target"}
-    assert set(build().losses("net", batch, {})) == names  # nothing is stored in the warm-up
-    stored = replace(batch.target, stored=torch.zeros(4, 32, 32, dtype=torch.int64))
-    assert set(build().losses("net", Batch(batch.source, stored), {})) == names | {"segmentation_target"}
-    assert set(build(equivariance=1.0).losses("net", batch, {})) == names | {"equivariance"}
-    assert CamWsss.presets == {"default": {}, "equivariance": {"equivariance": 1.0}}
+    for weight in (0.0, 0.1):  # nothing is stored in the warm-up
+        assert set(build(equivariance=weight).losses("net", batch, {})) == names
+    names |= {"segmentation_target"}
+    assert set(build().losses("net", unlabelled, {})) == names
+    assert set(build(equivariance=0.1).losses("net", unlabelled, {})) == names | {"equivariance"}
+    stored = Batch(batch.source, replace(batch.target, stored=torch.zeros(4, 32, 32, dtype=torch.int64)))
+    method = build()
+    with torch.no_grad():
+        logits = method.segmenter(batch.target.images, domain="target").at((32, 32))
+    expected = -0.1 * 0.5 * logits.log_softmax(1)[:, NORMAL].mean().item()  # half of a weight of 0.1: the normal side
+    assert method.losses("net", stored, {})["segmentation_target"].item() == pytest.approx(expected, rel=1e-4)
 
 
-def test_both_forwards_give_the_same_losses(build: Any, batch: FullBatch) -> None:
+def test_both_forwards_give_the_same_losses(build: Any, unlabelled: Batch) -> None:
     """The preset forwards each domain by itself, to get at what S1 sees."""
-    plain, other = (build(equivariance=weight).losses("net", batch, {}) for weight in (0.0, 1.0))
+    plain, other = (build(equivariance=weight).losses("net", unlabelled, {}) for weight in (0.0, 0.1))
     for name in ("segmentation_source", "classification_source"):
         assert plain[name].item() == pytest.approx(other[name].item(), rel=1e-4)
 

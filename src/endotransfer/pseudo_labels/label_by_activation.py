@@ -9,12 +9,14 @@ from torch.nn.functional import interpolate
 from endotransfer.batch import IGNORE, LESION, NORMAL
 from endotransfer.distributed import sum_over_processes
 from endotransfer.models.activation_maps import normalised
-from endotransfer.pseudo_labels.pixel_refinement import refine_by_colour
+from endotransfer.pseudo_labels.pixel_refinement import DILATIONS, refine_by_colour
 from endotransfer.pseudo_labels.rules import veto
 from endotransfer.pseudo_labels.target_set import TargetSet
 
 FIGURES = ("coverage", "normal_in_lesion_images", "lesion_in_lesion_images")
-STRIDE = 2  # refinement runs on images of half the size, as in ToCo
+LARGEST = 224  # the shorter side of images that maps are refined by, at most: ToCo's
+FURTHEST = 8  # neighbours are no further away than the shorter side's share of this, as in ToCo
+AT_ONCE = 8  # images: the neighbours' colours take 144 numbers a pixel
 
 
 def activation_labels(maps: Tensor, tags: Tensor, low: float, high: float) -> Tensor:
@@ -23,21 +25,24 @@ def activation_labels(maps: Tensor, tags: Tensor, low: float, high: float) -> Te
     Tagged lesion: lesion above `high`, normal below `low`, IGNORE between; nothing where the map is 0 throughout,
     because then S1 has found nothing, which is no reason to call it all normal.  Tagged normal: normal all over.
     """
-    labels = torch.full_like(maps, IGNORE, dtype=torch.uint8)
-    labels = torch.where(maps < low, NORMAL, torch.where(maps > high, LESION, labels)).to(torch.uint8)
+    unlabelled = torch.full_like(maps, IGNORE, dtype=torch.uint8)
+    labels = unlabelled.masked_fill(maps > high, LESION).masked_fill(maps < low, NORMAL)
     shown = (tags == LESION) & (maps.amax((1, 2)) > 0)
-    labels = torch.where(shown.view(-1, 1, 1), labels, IGNORE).to(torch.uint8)
-    return veto(labels, tags, fill_normal=True)
+    return veto(torch.where(shown.view(-1, 1, 1), labels, unlabelled), tags, fill_normal=True)
 
 
 def refined(maps: Tensor, images: Tensor) -> Tensor:
-    """Maps [B, H, W] refined by the colours of images [B, 3, H, W], at half their size."""
-    size, half = maps.shape[-2:], [max(1, side // STRIDE) for side in maps.shape[-2:]]
-    small, colours = (
-        interpolate(part, size=half, mode="bilinear", align_corners=False) for part in (maps[:, None], images)
-    )
-    better = refine_by_colour(small.squeeze(1), colours)
-    return interpolate(better[:, None], size=size, mode="bilinear", align_corners=False).squeeze(1)
+    """Maps [B, H, W] refined by the colours of images [B, 3, H, W].
+
+    Distances of neighbours are in pixels: large images are reduced, in small ones only the nearer neighbours count.
+    """
+    size = maps.shape[-2:]
+    scale = min(1.0, LARGEST / min(size))
+    small = (max(1, round(scale * size[0])), max(1, round(scale * size[1])))
+    dilations = [distance for distance in DILATIONS if distance <= max(1, min(small) // FURTHEST)]
+    parts = zip(*(torch.split(_at(part, small), AT_ONCE) for part in (maps[:, None], images)), strict=True)
+    better = [refine_by_colour(some.squeeze(1), colours, dilations) for some, colours in parts]
+    return _at(torch.cat(better)[:, None], size).squeeze(1)
 
 
 @torch.no_grad()
@@ -50,16 +55,18 @@ def label_by_activation(
     refine: bool = True,
     device: torch.device | str = "cpu",
 ) -> dict[str, float]:
-    """Label every image by its `activation` (images [B, 3, H, W] -> [B, H, W]) and store it; figures for the log.
+    """Label every image by its `activation` (images [B, 3, H, W] -> [B, H, W], from 0 up) and store it.
 
-    Figures: the share of all pixels that are labelled, and of each side in images tagged lesion.  `device`: where the
-    images are.
+    Refinement comes before normalisation: means are lower than what they are of, and small lesions would vanish.
+    Returns figures for the log: the share of all pixels that are labelled, and of each side in images tagged lesion.
+    `device`: where the images are.
     """
     counts = torch.zeros(len(FIGURES) + 2, dtype=torch.int64, device=device)
     for batch in target:
         assert batch.tags is not None
-        maps = normalised(activation(batch.images))
-        labels = activation_labels(refined(maps, batch.images) if refine else maps, batch.tags, low, high)
+        found = activation(batch.images)
+        maps = normalised(refined(found, batch.images) if refine else found)
+        labels = activation_labels(maps, batch.tags, low, high)
         target.store(batch.keys, labels)
         counts += _count(labels, batch.tags)
     *labelled, pixels, of_lesion = sum_over_processes(counts).tolist()
@@ -72,3 +79,8 @@ def _count(labels: Tensor, tags: Tensor) -> Tensor:
     lesion = (tags == LESION).view(-1, 1, 1).expand_as(labels)
     parts = [labels != IGNORE, lesion & (labels == NORMAL), lesion & (labels == LESION)]
     return torch.stack([part.sum() for part in (*parts, torch.ones_like(lesion), lesion)])
+
+
+def _at(maps: Tensor, size: tuple[int, int] | torch.Size) -> Tensor:
+    """Maps [B, C, h, w] at another size."""
+    return interpolate(maps, size=tuple(size), mode="bilinear", align_corners=False)
