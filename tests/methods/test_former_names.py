@@ -32,3 +32,12 @@ def test_what_is_gone_or_given_twice_is_refused() -> None:
         method_config(OLD | {"gamma": 0.5})
     with pytest.raises(ConfigError, match="same setting"):
         method_config(OLD | {"believe": "judge", "lesion_labeller": "auto"})
+
+
+def test_cycadas_share_of_epochs_is_a_number_of_steps_now() -> None:
+    _, _, config = method_config({"name": "cycada", "translation_share": 0})
+    assert config.model_dump()["translation_steps"] == 0
+    with pytest.raises(
+        ConfigError, match=r"method\.translation_steps now, a number of steps; write for example 5000\."
+    ):
+        method_config({"name": "cycada", "translation_share": 0.3})

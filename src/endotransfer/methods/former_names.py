@@ -25,6 +25,8 @@ FIXED = (
 
 def with_present_names(settings: RawConfig) -> RawConfig:
     """`settings` of an experiment's `method` with every former name replaced; each one is told."""
+    if settings.get("name") == "cycada" and "translation_share" in settings:
+        return _steps_in_place_of_share(settings)
     if (settings.get("name"), settings.get("preset")) != ("semantic_transfer", "robust"):
         return dict(settings)
     tell_renamed("method {name: semantic_transfer, preset: robust}", "{name: tag_transfer}")
@@ -43,3 +45,14 @@ def with_present_names(settings: RawConfig) -> RawConfig:
             raise ConfigError(f"method.{old} and method.{new} are the same setting; keep method.{new}.")
         present[new] = change(value)
     return present
+
+
+def _steps_in_place_of_share(settings: RawConfig) -> RawConfig:
+    """CyCADA's translation was a share of the epochs and is a number of steps: only nothing is the same in both."""
+    if settings["translation_share"] != 0:
+        raise ConfigError(
+            "method.translation_share, a share of the epochs, is method.translation_steps now, a number of steps; "
+            "write for example 5000."
+        )
+    tell_renamed("method.translation_share", "method.translation_steps")
+    return {"translation_steps": 0} | {key: value for key, value in settings.items() if key != "translation_share"}
