@@ -22,7 +22,7 @@ from endotransfer.losses.supervised_terms import source_terms
 from endotransfer.methods.base import METHODS, Memo, Method
 from endotransfer.methods.resolve import method_config
 from endotransfer.methods.semantic_transfer import SemanticTransferConfig
-from endotransfer.methods.task import Stage, TaskInfo
+from endotransfer.methods.task import Stage, TaskInfo, warm_start
 from endotransfer.pseudo_labels.target_set import TargetSet
 from tests.contract.behaviour import build, one_batch
 
@@ -155,6 +155,30 @@ def test_a_stage_may_scale_the_learning_rate_or_keep_it_constant() -> None:
 def test_a_share_of_the_epochs_leaves_one_for_the_rest(make_experiment: Any, share: float, expected: list[int]) -> None:
     model = make_experiment("tagged", "source_only").model
     assert [TaskInfo(2, True, model, epochs).epochs_for(share) for epochs in (1, 2, 3, 4, 8)] == expected
+
+
+def test_a_stage_may_have_its_own_number_of_steps() -> None:
+    plan = lay_out([Stage("a", 1, own_schedule=True, steps=7), Stage("b", 2), Stage("c", 2, steps=3)], 5)
+    assert [(epoch.first, epoch.last) for epoch in plan] == [(0, 7), (7, 12), (12, 17), (17, 20), (20, 23)]
+    assert [epoch.scheduled(epoch.first) for epoch in plan] == [(0, 7), (0, 16), (5, 16), (10, 16), (13, 16)]
+
+
+def test_progress_knows_how_much_of_its_stage_is_done() -> None:
+    """From 0 at the first step of every stage on, so that a ramp begins with it."""
+    plan = lay_out([Stage("warm-up", 1), Stage("transfer", 2)], 4)
+    done = [epoch.progress(step, 12).stage_done for epoch in plan for step in range(epoch.first, epoch.last)]
+    assert done == [0, 0.25, 0.5, 0.75, *(step / 8 for step in range(8))]
+
+
+@pytest.mark.parametrize(
+    ("share", "epochs", "expected"),
+    [(0.25, 8, [2, 6]), (0.25, 1, [1]), (0.25, 2, [1, 1]), (0.9, 3, [2, 1]), (0.0, 3, [3])],
+)
+def test_a_warm_start_takes_at_least_one_epoch_and_never_all(share: float, epochs: int, expected: list[int]) -> None:
+    stages = warm_start(share, Stage("transfer", epochs, ("net", "critic"), target_pass=True))
+    assert [stage.epochs for stage in stages] == expected
+    assert stages[-1] == Stage("transfer", expected[-1], ("net", "critic"), target_pass=True)
+    assert stages[:-1] == [Stage("warm-up", number, target=False) for number in expected[:-1]]
 
 
 VARIANTS = METHODS.get("semantic_transfer").variants

@@ -54,3 +54,12 @@ def test_settings_that_single_methods_had_are_refused_with_what_there_is_now(
 def test_settings_that_still_mean_the_same_go_on_working() -> None:
     assert method_config({"name": "fda", "beta": 0.05}) == method_config({"name": "fda", "betas": [0.05]})
     assert method_config({"name": "lta", "tag_weight": 0.0}) == method_config({"name": "lta"})
+
+
+def test_cycadas_share_of_epochs_is_a_number_of_steps_now() -> None:
+    _, _, config = method_config({"name": "cycada", "translation_share": 0})
+    assert config.model_dump()["translation_steps"] == 0
+    with pytest.raises(
+        ConfigError, match=r"method\.translation_steps now, a number of steps; write for example 5000\."
+    ):
+        method_config({"name": "cycada", "translation_share": 0.3})

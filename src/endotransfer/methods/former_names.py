@@ -35,6 +35,8 @@ GONE: dict[str, dict[str, str]] = {
 
 def with_present_names(settings: RawConfig) -> RawConfig:
     """`settings` of an experiment's `method` with every former name replaced; each one is told."""
+    if settings.get("name") == "cycada" and "translation_share" in settings:
+        return _steps_in_place_of_share(settings)
     if (settings.get("name"), settings.get("preset")) != ("semantic_transfer", "robust"):
         return _of_one_method(settings)
     tell_renamed("method {name: semantic_transfer, preset: robust}", "{name: tag_transfer}")
@@ -67,3 +69,14 @@ def _of_one_method(settings: RawConfig) -> RawConfig:
             raise ConfigError("method.beta and method.betas are the same setting; keep method.betas.")
         present["betas"] = [present.pop("beta")]
     return present
+
+
+def _steps_in_place_of_share(settings: RawConfig) -> RawConfig:
+    """CyCADA's translation was a share of the epochs and is a number of steps: only nothing is the same in both."""
+    if settings["translation_share"] != 0:
+        raise ConfigError(
+            "method.translation_share, a share of the epochs, is method.translation_steps now, a number of steps; "
+            "write for example 5000."
+        )
+    tell_renamed("method.translation_share", "method.translation_steps")
+    return {"translation_steps": 0} | {key: value for key, value in settings.items() if key != "translation_share"}

@@ -3,10 +3,12 @@ Semantic Segmentation", CVPR 2018.  Features are decoded back to images, and are
 
 Faithful: three networks.  D tells four cases apart (source or target, real or decoded) and segments the source; G
 decodes features so that D takes the image for a real one of its own domain; F, the segmenter, makes D take it for one
-of the other domain.  All terms and their weights, G's channels and InstanceNorm, the optimisers of G and D.
+of the other domain.  All terms, G's channels and InstanceNorm, the optimisers of G and D; F starts from ImageNet.
 Designed here: the shared DeepLab-v3, whose optimiser is the experiment's; G begins with the ASPP's features at 1/8, so
 it doubles three times; the depth of D; F goes first, so that one forward of it serves all three.  Where images carry
-tags, S1 learns from those of both domains.
+tags, S1 learns from those of both domains.  Every term is a mean, with the original's factors.  There they multiply
+sums: the task's over pixels and D's over cells of 8 x 8 of them, so that its 0.1 is 0.1 / 64 of a mean in F, and its
+L1, a mean, is next to nothing in G.  Both would idle in a short run; `weight` is the setting to search (0.0016 to 1).
 Left out: the two skips into G, by which FCN-8s gets from 1/32 to 1/8, where the shared network's features stand.
 """
 
