@@ -1,4 +1,4 @@
-"""CBST starts from a trained source model, and then labels and trains in rounds at a small constant rate."""
+"""CBST starts from a trained source model, and only then labels and trains in rounds, at a small constant rate."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from endotransfer.methods.cbst import CBST
 from endotransfer.methods.resolve import method_config
 from endotransfer.methods.task import TaskInfo
 from endotransfer.pseudo_labels.label_target_set import label_target_set
+from endotransfer.testing.repeated_run import differing, train_in_two_parts
 from tests.contract.behaviour import Rows, build, one_batch, rows_by_name
 from tests.pseudo_labels.memory_target_set import MemoryTargetSet
 
@@ -47,10 +48,20 @@ def test_it_labels_the_same_portion_of_each_class(rounds: Rows) -> None:
     assert seen >= len(rounds["pass/portion"])
 
 
-def test_the_source_model_sees_no_target_and_rounds_train_on_labels(rounds: Rows) -> None:
-    assert {epoch for epoch, _ in rounds["term/segmentation_source"]} == set(range(10))
+def test_the_source_model_learns_tags_alone_from_the_target_and_rounds_train_on_labels(rounds: Rows) -> None:
+    for name in ("segmentation_source", "classification_source", "classification_target"):
+        assert {epoch for epoch, _ in rounds[f"term/{name}"]} == set(range(10))
     assert {epoch for epoch, _ in rounds["term/segmentation_target"]} == set(range(SOURCE, 10))
     assert "term/missed" not in rounds
+
+
+@pytest.mark.parametrize("task", ["tagged", "untagged"])
+def test_without_tags_the_source_model_sees_no_target_image(make_experiment: Any, task: str) -> None:
+    cls, _, config = method_config({"name": "cbst"})
+    model = make_experiment(task, "cbst").model
+    source, rounds = cls(TaskInfo(2, task == "tagged", model, 8), config).stages()
+    assert (source.target, rounds.target) == (task == "tagged", True)
+    assert not source.target_pass
 
 
 def test_the_source_model_runs_its_schedule_to_the_end_and_rounds_have_a_small_constant_rate(rounds: Rows) -> None:
@@ -76,6 +87,16 @@ def test_it_has_the_experiments_epochs_and_always_some_for_rounds(
     stages = cls(TaskInfo(2, True, make_experiment("tagged", "cbst").model, epochs), config).stages()
     expected = [("source", source), ("rounds", epochs - source)]
     assert [(stage.name, stage.epochs) for stage in stages] == [entry for entry in expected if entry[1]]
+
+
+@pytest.mark.parametrize("method", ["cbst", "fda"])
+def test_a_run_resumed_within_its_last_stage_ends_alike(make_experiment: Any, tmp_path: Path, method: str) -> None:
+    """On labels that were made before it stopped, and at the rate of that stage."""
+    experiment = make_experiment("tagged", method, schedule="poly")
+    engine.train(experiment, tmp_path / "straight")
+    train_in_two_parts(experiment, tmp_path / "resumed", stop_after=8)  # of nine steps; labels are those of step 6
+    assert differing(tmp_path / "straight", tmp_path / "resumed") == []
+    assert rows_by_name(tmp_path / "straight") == rows_by_name(tmp_path / "resumed")
 
 
 def test_labels_do_not_depend_on_which_way_an_image_is_turned(make_experiment: Any) -> None:

@@ -7,9 +7,9 @@ predictions is labelled, 20 % at first and 5 % more each round, up to 50 %; a la
 ratio of probability to threshold, and only above 1; labels come from the mean prediction over image and mirror image.
 Designed here: the source model is the first half of the experiment's epochs, under the experiment's schedule run to its
 end, so that all rows have the same number of steps; both predictions are averaged at the network's own resolution; in a
-task with tags the classifier learns those of both domains in the rounds, as in every system here.  `normals`: target
-images tagged normal are labelled normal all over.  `tags`: and images tagged lesion show one somewhere, by a small
-multiple-instance term that is silent once they do.
+task with tags the classifier learns those of both domains from the first step on, as in every system here (without
+tags the source model never sees a target image).  `normals`: target images tagged normal are labelled normal all over.
+`tags`: and images tagged lesion show one somewhere, by a small multiple-instance term that is silent once they do.
 Left out: the spatial prior (made for street scenes), the mining of small classes, and the portion of source images.
 """
 
@@ -38,7 +38,7 @@ TAG_RULES: dict[str, list[LabelRule]] = {
 
 
 class CBSTConfig(Strict):
-    source_share: float = Field(0.5, ge=0, lt=1)  # of all epochs, on the source alone; at least one is left for rounds
+    source_share: float = Field(0.5, ge=0, lt=1)  # of all epochs, before the first labels; one at least is for rounds
     round_lr_scale: float = Field(0.2, gt=0)  # of the learning rate, constant in the rounds
     epochs_per_round: int = Field(2, ge=1)
     portion_start: float = Field(0.2, gt=0, le=1)
@@ -64,7 +64,7 @@ class CBST(Method):
         config, task = self.config, self.task
         source_epochs = task.epochs_for(config.source_share)
         stages = [
-            Stage("source", source_epochs, target=False, own_schedule=True),
+            Stage("source", source_epochs, target=task.tags, own_schedule=True),
             Stage(
                 "rounds", task.epochs - source_epochs, target_pass=True, pass_every=config.epochs_per_round,
                 lr_scale=config.round_lr_scale, constant_lr=True,
@@ -85,10 +85,12 @@ class CBST(Method):
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         source, target = batch.source, batch.target
         assert source is not None
-        if target is None:  # the source model
+        if target is None:  # the source model, without tags
             return source_terms(source, self.segmenter(source.images, domain="source"))
         on_source, on_target = self.forward_both(source.images, target.images)
         terms = source_terms(source, on_source) | target_tag_term(target, on_target)
+        if target.stored is None:  # the source model, with tags
+            return terms
         return terms | self.terms_of_labels(target, on_target.at(target.images.shape[-2:]))
 
     def terms_of_labels(self, target: TargetBatch, logits: Tensor) -> dict[str, Tensor]:
