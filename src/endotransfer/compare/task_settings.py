@@ -31,8 +31,8 @@ def task_settings(experiment: Experiment) -> Flat:
 def method_settings(experiment: Experiment) -> Flat:
     """Name and checked values of the method, as far as they are not the default; presets are their values."""
     cls, _, config = method_config(experiment.method)
-    revision = {"revision": cls.revision} if cls.revision else {}
-    return _flat({"method": {"name": cls.name, **revision, **config.model_dump(mode="json", exclude_defaults=True)}})
+    named = {"name": cls.name, "revision": cls.revision}
+    return _flat({"method": named | config.model_dump(mode="json", exclude_defaults=True)})
 
 
 def _flat(tree: RawConfig) -> Flat:

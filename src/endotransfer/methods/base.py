@@ -31,7 +31,7 @@ class Method(nn.Module):
     presets: ClassVar[dict[str, RawConfig]] = {"default": {}}  # first: what you get without asking
     variants: ClassVar[dict[str, RawConfig]] = {}  # rows of an ablation: values laid over a preset's
     needs: ClassVar[Needs] = Needs()
-    revision: ClassVar[int] = 0  # count it up where the same settings train something else: old results are out
+    revision: ClassVar[int] = 1  # count it up where the same settings train something else: old results are out
     proposed: ClassVar[bool] = False  # a method of this project, not one it is compared with; reports always show it
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",)}  # phase -> the networks it trains
     predict_as: ClassVar[DomainName] = "target"  # whose statistics prediction uses, where normalisation keeps two sets

@@ -56,7 +56,7 @@ class CBST(Method):
         "normals": {"tag_rule": "fill_normal"},
         "tags": {"tag_rule": "fill_normal", "missed_weight": 0.03},
     }
-    revision = 1
+    revision = 2
     Config: ClassVar[type[Strict]] = CBSTConfig
     config: CBSTConfig
 

@@ -59,7 +59,7 @@ class FDA(Method):
     name = "fda"
     summary = "Fourier domain adaptation: source images in the target's low frequencies, then labels of the target"
     presets: ClassVar[dict[str, RawConfig]] = {"default": {}, "single_band": {"betas": (0.01,), "label_share": 0.0}}
-    revision = 1
+    revision = 2
     Config: ClassVar[type[Strict]] = FDAConfig
     config: FDAConfig
 
