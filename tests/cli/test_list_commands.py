@@ -47,6 +47,12 @@ def test_a_class_without_a_name_is_no_method_and_a_preset_may_be_annotated() -> 
     assert list(written_methods(text)) == [MethodLine("b", "B", ("x", "y"))]
 
 
+def test_presets_are_inherited_from_a_class_in_another_file() -> None:
+    first = "class B(Method):\n  name = 'b'\n  summary = 'B'\n  presets = {'x': {}}\n"
+    second = "class C(B):\n  name = 'c'\n  summary = 'C'\n"
+    assert list(written_methods(second, first)) == [MethodLine("c", "C", ("x",)), MethodLine("b", "B", ("x",))]
+
+
 @pytest.mark.usefixtures("_forgotten")
 @pytest.mark.parametrize("order", [("--import", "{}", "methods"), ("methods", "--import", "{}")])
 def test_an_imported_method_is_listed(tmp_path: Path, order: tuple[str, ...]) -> None:

@@ -106,7 +106,7 @@ def test_text_that_breaks_the_reader_is_not_valid(tmp_path: Path, text: str) -> 
 
 @pytest.mark.parametrize("preset", [["paper"], {"paper": 1}, "fast", 3, 0, False])
 def test_a_preset_that_does_not_exist_is_answered_with_those_that_do(preset: Any) -> None:
-    with pytest.raises(ConfigError, match=r"has no preset .*; it has multi, single, tags"):
+    with pytest.raises(ConfigError, match=r"has no preset .*; it has multi, single, normals, tags"):
         method_config({"name": "lta", "preset": preset})
 
 

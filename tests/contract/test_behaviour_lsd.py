@@ -112,7 +112,7 @@ def test_a_critic_that_goes_on_learning_falls_to_about_chance(
         method = build(weight=weight, lr=2e-3)
         method.load_state_dict(decoding)
         train(method, batch, 20, "critic")
-        train(method, batch, 24, "net", "critic", lr=1e-4)
+        train(method, batch, 48, "net", "critic", lr=1e-4)
         found[weight] = domain_accuracy(method, batch)
     assert abs(found[1.0] - CHANCE) < 0.3
     assert found[NOTHING] > 0.9

@@ -25,7 +25,7 @@ def list_methods() -> list[MethodLine]:
     if has_plugins("endotransfer.methods"):
         return registered_methods()
     folder = Path(endotransfer.__file__).parent / "methods"
-    lines = [line for path in folder.glob("*.py") for line in written_methods(path.read_text(encoding="utf-8"))]
+    lines = written_methods(*(path.read_text(encoding="utf-8") for path in folder.glob("*.py")))
     return sorted(lines, key=lambda line: line.name)
 
 
@@ -36,13 +36,25 @@ def registered_methods() -> list[MethodLine]:
     return [MethodLine(name, method.summary, tuple(method.presets)) for name, method in METHODS.items()]
 
 
-def written_methods(text: str) -> Iterator[MethodLine]:
-    """The methods that a file defines: classes whose body gives them a name and a summary."""
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.ClassDef):
-            values = dict(_assigned(node))
-            if (name := _text(values.get("name"))) and (summary := _text(values.get("summary"))):
-                yield MethodLine(name, summary, _keys(values.get("presets")) or MethodLine.presets)
+def written_methods(*texts: str) -> Iterator[MethodLine]:
+    """The methods that files define: classes whose body gives them a name and a summary.
+
+    Presets that a class does not state are those of the class that it extends.
+    """
+    nodes = [node for text in texts for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
+    classes = {node.name: (dict(_assigned(node)), [_base(base) for base in node.bases]) for node in nodes}
+
+    def presets(name: str) -> tuple[str, ...]:
+        values, bases = classes.get(name, ({}, []))
+        return _keys(values.get("presets")) or next(filter(None, map(presets, bases)), ())
+
+    for name, (values, _) in classes.items():
+        if (called := _text(values.get("name"))) and (summary := _text(values.get("summary"))):
+            yield MethodLine(called, summary, presets(name) or MethodLine.presets)
+
+
+def _base(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _assigned(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:

@@ -9,9 +9,9 @@ Designed here: x is what enters the first stage of the shared backbone, z is one
 blocks with GroupNorm; G starts at zero; the critic sees the ASPP's output; Adam for generator and critic.  Segmenter
 and critic are updated with G fixed, then G with both fixed, so that G alone adapts; the first layers learn from raw
 images only.  Where images carry tags, S1 learns from those of both domains.
-`weight` is the setting to search (0.01 to 1): G starts at zero and the task pulls it back there, so too small a weight
-leaves source_only with twice the masks.  The log tells: `figure/residual`, the size of G(x, z) beside x, and
-`figure/critic_accuracy`, one half where G fools the critic.
+`weight` is the setting to search (0.01 to 1): where fooling the critic hardly counts beside the task, G serves the task
+alone.  The log tells: `figure/residual`, the size of G(x, z) beside x, and `figure/critic_accuracy`, one half where the
+critic cannot tell adapted source from target, because G fools it or because it has learnt nothing.
 """
 
 from typing import ClassVar

@@ -36,10 +36,13 @@ def test_features_are_what_the_pixel_classifier_sees(tiny: Tiny, images: Tensor)
     torch.testing.assert_close(segmenter.pixel_classifier(out.features), out.logits)
 
 
-def test_logits_start_as_those_of_the_pixel_classifier(tiny: Tiny, images: Tensor) -> None:
+def test_logits_are_those_of_the_pixel_classifier_refined_by_the_tag(tiny: Tiny, images: Tensor) -> None:
     segmenter = build(tiny())
     out = segmenter(images)
-    torch.testing.assert_close(segmenter.pixel_classifier(out.features), out.logits, rtol=0, atol=1e-6)
+    raw = segmenter.pixel_classifier(out.features)
+    assert segmenter.refinement is not None and out.tag_logits is not None
+    torch.testing.assert_close(segmenter.refinement(raw, out.tag_logits), out.logits, rtol=0, atol=1e-6)
+    torch.testing.assert_close(raw[:, :1], out.logits[:, :1], rtol=0, atol=1e-6)  # normal tissue is everywhere
 
 
 @pytest.mark.parametrize("size", [(32, 32), (33, 47), (50, 41), (64, 32)])
