@@ -16,7 +16,7 @@ BUDGETS = {
     "tests/cli": 90,
     "tests/compare": 90,
     "tests/config": 15,
-    "tests/contract": 800,
+    "tests/contract": 1200,
     "tests/data": 250,
     "tests/docs": 60,
     "tests/engine": 120,

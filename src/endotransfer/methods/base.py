@@ -54,7 +54,7 @@ class Method(nn.Module):
         self.register_module("teacher", None)
         for name, network in self.networks().items():
             self.add_module(name, network)
-        if self.teacher is None and task.mean_teacher is not None:
+        if self.teacher is None and task.mean_teacher is not None and self.phases:  # where anything is trained
             self.teacher = MeanTeacher(self.segmenter, task.mean_teacher)
 
     # -- what a method may say ----------------------------------------------------------------------------------
