@@ -275,3 +275,9 @@ def test_a_switched_off_question_is_not_asked(build: Any, batch: FullBatch) -> N
     assert both.wants_superpixels() and not no_landmarks.wants_superpixels()
     assert both.stages()[-1].target_pass and not no_landmarks.stages()[-1].target_pass
     assert "distribution" in both.losses("net", batch, {}) and "distribution" not in no_shares.losses("net", batch, {})
+
+
+def test_it_says_so_where_its_features_were_never_trained(build: Any) -> None:
+    (remark,) = build("untagged").findings()["remarks"]
+    assert "no pretrained weights" in remark
+    assert build("tagged").findings() == {}  # whose backbone comes from a file

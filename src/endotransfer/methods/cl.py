@@ -141,6 +141,15 @@ class CL(Method):
             terms["landmarks"] = self.config.landmark_weight * loss
         return terms
 
+    def findings(self) -> dict[str, object]:
+        if self.task.model.pretrained or self.task.model.weights:
+            return {}
+        remark = (
+            "cl judges target images by features of the pretrained backbone, and this one has no pretrained weights: "
+            "its labels mislead; give model.weights, or read nothing into its row."
+        )
+        return {"remarks": [remark]}
+
     def expected(self, target: TargetBatch) -> Tensor:
         """The label distributions [B, K] that the regression and the tags give the target's images."""
         distributions: Tensor = self.regression(self.descriptor(target.images), target.tags)
