@@ -2,17 +2,25 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
 READY := $(VENV)/.ready
 WORKERS ?= 2
-CODE := src tests perf examples
+CODE := src tests perf fuzz examples
 
-.PHONY: install browser demo test test-all test-fast lint check-types check-style check-imports check-duplicates bench clean
+.PHONY: install browser demo test test-all test-fast fuzz lint check-types check-style check-imports check-duplicates bench clean
+
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 install: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+# What it takes to use the program, its viewer included; the tools of development come on top.
+$(RUNTIME): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP) -e '.[serve]'
+	touch $(RUNTIME)
+
+$(READY): $(RUNTIME)
+	$(PIP) -e '.[dev]'
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || $(BIN)/playwright install chromium || \
 		echo "no chromium could be fetched: the browser tests will be skipped"
 	touch $(READY)
@@ -23,7 +31,7 @@ browser:
 		apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
 		echo "there is no chromium: tests in a browser will be skipped"
 
-demo: install
+demo: $(RUNTIME)
 	$(BIN)/endotransfer demo --out demo-out
 
 # Two at a time: type checking takes about as long as everything else.
@@ -56,6 +64,10 @@ test-all: lint browser
 
 test-fast: install
 	$(PYTEST) -m "not slow and not extended"
+
+# Ten thousand damaged files, two thousand hostile requests, two hundred kills, all from a seed; a quarter of an hour.
+fuzz: install
+	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz
 
 bench: install
 	$(BIN)/python -m perf

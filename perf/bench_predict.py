@@ -15,6 +15,7 @@ import torch
 from endotransfer.config import ModelConfig
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.phantom.generate import render
+from endotransfer.data.read.video_reader import VideoReader, import_av
 from endotransfer.engine.model_folder import save_model
 from endotransfer.export.bundle import write_bundle
 from endotransfer.methods import TaskInfo, method_config
@@ -24,7 +25,6 @@ from endotransfer.predict.overlay import overlay
 from endotransfer.predict.prediction import Marks, Pixels
 from endotransfer.predict.shots import Shot
 from endotransfer.predict.video import VideoReport, predict_video
-from endotransfer.predict.video_reader import VideoReader, import_av
 from endotransfer.predict.video_writer import VideoWriter
 from endotransfer.results import Results
 from perf.timing import emit, median_seconds

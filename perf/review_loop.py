@@ -18,7 +18,8 @@ from rich.console import Console
 from endotransfer import __version__
 from endotransfer.cli.demo import PHANTOM, demo_experiment
 from endotransfer.data.folders.read_folder import read_folder
-from endotransfer.data.folders.reviewed import Review, write_review
+from endotransfer.data.folders.review_record import Review
+from endotransfer.data.folders.reviewed import write_review
 from endotransfer.data.phantom import write_phantom
 from endotransfer.engine.run import train
 

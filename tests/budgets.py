@@ -12,7 +12,7 @@ import pytest
 BUDGETS = {
     "tests": 30,
     "tests/api": 60,
-    "tests/browser": 180,
+    "tests/browser": 270,
     "tests/cli": 90,
     "tests/compare": 90,
     "tests/config": 15,
@@ -32,6 +32,7 @@ BUDGETS = {
     "tests/report": 100,
     "tests/robust": 300,
     "tests/serve": 150,
+    "tests/setup": 30,
     "tests/testing": 90,
 }
 _taken: defaultdict[str, float] = defaultdict(float)

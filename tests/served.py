@@ -83,6 +83,16 @@ def serving(runs: list[Path], images: Path | None, home: Path, **environment: st
         process.wait(20)
 
 
+def answers(port: int) -> bool:
+    """Whether a viewer is up on `port`."""
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        connection.request("GET", "/health")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+
+
 def _wait(server: Server) -> None:
     for _ in range(600):
         try:

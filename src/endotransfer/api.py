@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from endotransfer.data_api import import_dataset as import_dataset
+from endotransfer.data_api import inspect_folder as inspect_folder
+from endotransfer.data_api import split_folder as split_folder
+from endotransfer.data_api import write_phantom as write_phantom
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.io import write_atomically
 from endotransfer.paths import AnyPath, as_path, as_paths
@@ -20,9 +24,6 @@ if TYPE_CHECKING:
     from endotransfer.compare.cells import Cell
     from endotransfer.compare.paired import Comparison
     from endotransfer.config import Experiment
-    from endotransfer.data.folders.split import Counts
-    from endotransfer.data.importers import ImportReport
-    from endotransfer.data.inspect import Inspection
     from endotransfer.engine.callbacks import Callback
     from endotransfer.export.check import Check
     from endotransfer.predict.image_predictor import ImagePredictor
@@ -43,6 +44,21 @@ def read_experiment(path: AnyPath, settings: Sequence[str] = ()) -> "Experiment"
     from endotransfer.config import read_experiment as read
 
     return read(as_path(path, "the experiment"), list(settings))
+
+
+def init_experiment(
+    source: AnyPath | Iterable[AnyPath], target: AnyPath | Iterable[AnyPath], out: AnyPath | None = None, *,
+    backbone: str | None = None, weights: AnyPath | None = None, say: Callable[[str], None] = lambda line: None,
+) -> "Experiment":  # fmt: skip
+    """An experiment whose settings are chosen from the images and this machine; a target without a split is split.
+
+    `out`: also write it there (a new file), with the reason for each setting.  `say` is told what was found and done.
+    """
+    from endotransfer.setup.init_experiment import Request
+    from endotransfer.setup.init_experiment import init_experiment as init
+
+    where, file = (None if path is None else as_path(path, "a file") for path in (out, weights))
+    return init(Request(as_paths(source, "source"), as_paths(target, "target"), where, backbone, file), say)
 
 
 def train(
@@ -74,22 +90,20 @@ def evaluate(
     run: AnyPath,
     folders: AnyPath | Iterable[AnyPath],
     *,
-    split: str | None = None,
-    out: AnyPath | None = None,
-    device: str | None = None,
-    pranet: bool = False,
-    flips: bool = False,
-) -> "Results":
+    split: str | None = None, out: AnyPath | None = None, device: str | None = None, pranet: bool = False,
+    flips: bool = False, contradictions: Literal["stop", "keep"] | None = None,
+) -> "Results":  # fmt: skip
     """Measure the model of `run` on labelled images: the split `test` of `folders` where they have one, unless asked.
 
-    `out`: also write the results to this JSON file.  `pranet` adds the PraNet protocol, `flips` averages over four
-    mirror images.
+    `out`: also write them to this JSON file.  `pranet` adds the PraNet protocol, `flips` averages over four mirror
+    images.  `contradictions`: a tag against its mask stops it, or is kept; None: as the run was trained.
     """
     from endotransfer.engine.run import evaluate as measure
 
+    path = None if out is None else as_path(out, "out")
     return measure(
-        as_path(run, "run"), as_paths(folders, "folders"), split=split,
-        out=None if out is None else as_path(out, "out"), device=device, pranet=pranet, flips=flips,
+        as_path(run, "run"), as_paths(folders, "folders"), split=split, out=path, device=device, pranet=pranet,
+        flips=flips, contradictions=contradictions,
     )  # fmt: skip
 
 
@@ -109,8 +123,8 @@ def load(
     """
     from endotransfer.predict.load import load as open_model
 
-    where = as_path(run, "run")
-    return open_model(where, device, flips=flips, precision=precision, backend=backend, threads=threads)
+    path = as_path(run, "run")
+    return open_model(path, device, flips=flips, precision=precision, backend=backend, threads=threads)
 
 
 def predict_files(
@@ -129,8 +143,6 @@ def predict_files(
     """Write masks, overlays and tables for images, folders and patterns of them, and an annotated copy of videos."""
     from endotransfer.predict.predict_files import predict_files as predict
 
-    if device not in (None, "cpu", "cuda"):
-        raise ConfigError(f"the device is cpu or cuda, not '{device}'.")
     predict(
         as_path(run, "run"), as_paths(inputs, "inputs"), as_path(out, "out"), console, masks=masks, overlays=overlays,
         batch=batch, flips=flips, precision=precision, device=device,
@@ -150,68 +162,10 @@ def export_model(
     return write_bundle(as_path(run, "run"), as_path(out, "out"), size=size, images=folder)
 
 
-def inspect_folder(folder: AnyPath) -> "Inspection":
-    """Look at every file of a folder; returns its statistics, and every fault with its file and fix."""
-    from endotransfer.data.inspect import inspect_folder as inspect
-
-    return inspect(as_path(folder, "the folder"))
-
-
-def import_dataset(
-    name: str,
-    source: AnyPath,
-    out: AnyPath,
-    /,
-    *,
-    progress: Callable[[int, int], None] | None = None,
-    **options: str,
-) -> "ImportReport":
-    """Convert the public data set `name`, downloaded to `source`, to the native layout at `out` (new or empty).
-
-    `progress(done, total)` is called after every image; `options` are the importer's own.
-    """
-    from endotransfer.data.importers import import_dataset as convert
-
-    return convert(name, as_path(source, "source"), as_path(out, "out"), progress=progress, **options)
-
-
-def split_folder(folder: AnyPath, test_share: float = 1 / 3, seed: int = 0, *, force: bool = False) -> "Counts":
-    """Divide a folder into train and test, with all images of a patient and near-duplicates on one side.
-
-    Returns the number of images, groups and tags of each part.
-    """
-    from endotransfer.data.folders.split import split_folder as split
-
-    return split(as_path(folder, "the folder"), test_share=test_share, seed=seed, force=force)
-
-
-def write_phantom(
-    out: AnyPath,
-    images: int = 300,
-    seed: int = 0,
-    *,
-    size: int = 128,
-    variant: Literal["lesion", "five_class"] = "lesion",
-    processes: int | None = None,
-) -> list[Path]:
-    """Generate the procedural endoscopy phantom, two domains with `images` images each; returns their folders."""
-    from endotransfer.data.phantom import write_phantom as write
-
-    return write(as_path(out, "out"), images, seed, size=size, variant=variant, processes=processes)
-
-
 def benchmark(
-    suite: AnyPath,
-    out: AnyPath,
-    *,
-    settings: Sequence[str] = (),
-    seeds: int | None = None,
-    jobs: int = 1,
-    only: Sequence[str] = (),
-    force: bool = False,
-    command: str = "",
-    console: "Console | None" = None,
-) -> BenchmarkRun:
+    suite: AnyPath, out: AnyPath, *, settings: Sequence[str] = (), seeds: int | None = None, jobs: int = 1,
+    only: Sequence[str] = (), force: bool = False, command: str = "", console: "Console | None" = None,
+) -> BenchmarkRun:  # fmt: skip
     """Train every system of a suite (a file, or a built-in recipe) with every seed, and write the tables to `out`.
 
     A benchmark that was stopped continues.  `jobs`: systems trained side by side; `only`: their labels.
@@ -229,18 +183,10 @@ def benchmark(
 
 
 def sweep(
-    suite: AnyPath,
-    grid: "Mapping[str, Sequence[JsonValue]] | Sequence[str]",
-    out: AnyPath,
-    *,
-    settings: Sequence[str] = (),
-    system: str | None = None,
-    seeds: int | None = None,
-    jobs: int = 1,
-    force: bool = False,
-    command: str = "",
-    console: "Console | None" = None,
-) -> BenchmarkRun:
+    suite: AnyPath, grid: "Mapping[str, Sequence[JsonValue]] | Sequence[str]", out: AnyPath, *,
+    settings: Sequence[str] = (), system: str | None = None, seeds: int | None = None, jobs: int = 1,
+    force: bool = False, command: str = "", console: "Console | None" = None,
+) -> BenchmarkRun:  # fmt: skip
     """Train one method at every point of a grid of its settings: `{"mu": [1, 10]}`, or texts such as `mu=1,10`.
 
     `system`: vary the system of this label, not the file's `method`.

@@ -1,8 +1,17 @@
 """Means over all processes: whatever a loss averages goes through here, so that two processes equal one."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+from endotransfer.errors import DataError
+from endotransfer.patience import FOR_RANKS, patience, stopped_children
+
+_LOST = re.compile(r"timed out|timeout|closed by peer|reset by peer|broken pipe", re.IGNORECASE)
 
 
 def world_size() -> int:
@@ -33,6 +42,23 @@ def gather_texts(text: str, device: torch.device | str = "cpu") -> list[str]:
     dist.all_gather(padded, torch.nn.functional.pad(said, (0, longest - len(said))))
     texts = [values[: int(length)] for values, length in zip(padded, lengths, strict=True)]
     return [bytes(values.cpu().numpy()).decode() for values in texts]
+
+
+@contextmanager
+def naming_lost_processes(processes: int | None = None) -> Iterator[None]:
+    """A process that is stopped or gone makes all others fail in the midst of something: say that, and which.
+
+    `processes`: how many there should be, before they have found each other.
+    """
+    try:
+        yield
+    except RuntimeError as reason:
+        if (processes or world_size()) == 1 or not _LOST.search(str(reason)):
+            raise
+        stopped = ", ".join(map(str, stopped_children()))
+        which = f"process {stopped} of this run is stopped" if stopped else "another process of this run ended or hangs"
+        fix = f"continue or end it, then start all again with --resume (waited {patience(FOR_RANKS)} s)"
+        raise DataError(f"{which}; {fix}.") from reason
 
 
 def global_mean(numerator: Tensor, count: Tensor | int) -> Tensor:

@@ -9,7 +9,7 @@ Pixels uint8 [H, W, 3] of any size
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Annotated
 
@@ -23,9 +23,10 @@ from torch.nn.functional import interpolate
 from endotransfer.batch import LESION, SegOutput
 from endotransfer.config import Experiment
 from endotransfer.data.pipeline.decoded_images import resize_image
+from endotransfer.errors import CheckpointError
 
 Forward = Callable[[Tensor], SegOutput]  # images [B, 3, H, W] in [0, 1] -> output
-Side = Annotated[int, Field(ge=1)]
+Side = Annotated[int, Field(ge=1, le=10_000)]
 OVERLAP = 1 / 3  # of neighbouring windows, at least
 FLIPS: tuple[tuple[int, ...], ...] = ((), (3,), (2,), (2, 3))  # axes of [B, C, H, W] that are mirrored
 
@@ -62,6 +63,11 @@ def to_batch(inputs: Sequence[Tensor], device: torch.device, dtype: torch.dtype 
     return batch.to(dtype).contiguous() / 255
 
 
+def with_temperature(output: SegOutput, temperature: float) -> SegOutput:
+    """The same output, its pixel logits divided by `temperature`: other probabilities, the same most probable class."""
+    return output if temperature == 1.0 else replace(output, logits=output.logits / temperature)
+
+
 def forward_views(forward: Forward, images: Tensor, *, flips: bool = False) -> list[SegOutput]:
     """Outputs for `images` [B, 3, H, W]; with `flips` for their mirror images too, flipped back.  Without features."""
     return [_forward_mirrored(forward, images, axes) for axes in (FLIPS if flips else FLIPS[:1])]
@@ -69,6 +75,11 @@ def forward_views(forward: Forward, images: Tensor, *, flips: bool = False) -> l
 
 def _forward_mirrored(forward: Forward, images: Tensor, axes: tuple[int, ...]) -> SegOutput:
     output = forward(images.flip(axes) if axes else images)
+    if not (output.logits.isfinite().all() and (output.tag_logits is None or output.tag_logits.isfinite().all())):
+        raise CheckpointError(
+            "the network's output is not finite, so nothing can be said of the image; its weights are damaged or "
+            "training diverged: copy the model again, or train it anew."
+        )
     return SegOutput(output.logits.flip(axes), output.tag_logits, output.logits[:, :0])
 
 

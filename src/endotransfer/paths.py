@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from endotransfer.errors import ConfigError
+from endotransfer.errors import ConfigError, shown
 
 AnyPath = str | os.PathLike[str]
 
@@ -12,7 +12,7 @@ AnyPath = str | os.PathLike[str]
 def as_path(value: AnyPath, name: str) -> Path:
     """`value` as a path.  `name`: the argument that it is, for the message."""
     if not isinstance(value, str | os.PathLike):
-        raise ConfigError(f"{name} is {value!r}, which is no path; give text or a pathlib.Path.")
+        raise ConfigError(f"{name} is {shown(value)}, which is no path; give text or a pathlib.Path.")
     return Path(value).expanduser()
 
 
@@ -21,5 +21,7 @@ def as_paths(values: AnyPath | Iterable[AnyPath], name: str) -> list[Path]:
     if isinstance(values, str | os.PathLike):
         return [as_path(values, name)]
     if not isinstance(values, Iterable):
-        raise ConfigError(f"{name} is {values!r}, which is neither a path nor a list of them; give text or a Path.")
+        raise ConfigError(
+            f"{name} is {shown(values)}, which is neither a path nor a list of them; give text or a Path."
+        )
     return [as_path(value, name) for value in values]

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Generic, TypeVar
 
-from endotransfer.errors import ConfigError
+from endotransfer.errors import ConfigError, shown
 from endotransfer.plugins import import_modules, load_plugins, origin_of
 
 __all__ = ["Registry", "import_modules", "load_plugins", "nearest", "origin_of"]
 
 T = TypeVar("T")
+LONGEST_NAME = 120  # characters of a wrong name that are told and compared
 
 
 def nearest(name: str, known: list[str]) -> str:
@@ -39,7 +40,8 @@ class Registry(Generic[T]):
     def get(self, name: object) -> T:
         known = self._all()
         if not isinstance(name, str) or name not in known:  # a YAML list is no name, nor can it be looked up
-            raise ConfigError(f"there is no {self.kind} called '{name}'; {nearest(str(name), list(known))}")
+            called = name[:LONGEST_NAME] if isinstance(name, str) else shown(name)
+            raise ConfigError(f"there is no {self.kind} called '{called}'; {nearest(called, list(known))}")
         return known[name]
 
     def __contains__(self, name: object) -> bool:

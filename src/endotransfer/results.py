@@ -11,6 +11,7 @@ from endotransfer.errors import CheckpointError, EndotransferError
 from endotransfer.io import read_json_object, write_atomically
 from endotransfer.metrics.collapse import ALL_LESION, NO_LESION
 from endotransfer.metrics.figure import Scalar
+from endotransfer.metrics.pixel_calibration import CalibrationSummary
 from endotransfer.metrics.summary import Summary, is_figure
 
 AGAIN = "measure the run again with `train --resume`"
@@ -34,12 +35,26 @@ class Cost(BaseModel):
     conversions: dict[str, int] = Field(default_factory=dict)  # what was changed or left out, and in how many files
 
 
+class Temperature(BaseModel):
+    """What pixel logits are divided by before they become probabilities, and what it was fitted to."""
+
+    model_config = ConfigDict(frozen=True)
+
+    value: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    source: float | None = None  # what masks of source images ask for that were not trained on
+    tags: float | None = None  # what tags of target training images ask for
+    source_images: int = 0
+    target_images: int = 0
+    note: str = ""  # why it was not fitted
+
+
 class Results(Summary):
     """What `train` and `evaluate` return.  `results.figure("miou")` is a number, `results["iou"]` what the file has."""
 
     ORDER: ClassVar[tuple[str, ...]] = (
         "method", "preset", "variant", "seed", "classes", "date", "version", "name", "images", "unlabelled_images",
-        "figures", "by_finding", "intervals", "tag_evidence", "pranet", "cost", "findings", "remarks", "flips",
+        "figures", "by_finding", "intervals", "tag_evidence", "calibration", "temperature", "pranet", "cost",
+        "findings", "remarks", "flips",
     )  # fmt: skip
 
     method: str
@@ -51,6 +66,8 @@ class Results(Summary):
     version: str = ""
     name: str = ""  # of the experiment
     tag_evidence: dict[str, Scalar] | None = None  # agreement with tags alone
+    calibration: CalibrationSummary | None = None  # of pixel probabilities; None where no test image has a mask
+    temperature: Temperature | None = None  # None: measured before there was one
     pranet: dict[str, Scalar] | None = None  # figures of that protocol
     cost: Cost | None = None
     findings: dict[str, JsonValue] = Field(default_factory=dict)  # the method's own; in the file each under its own key

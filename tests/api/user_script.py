@@ -17,6 +17,7 @@ def main() -> None:
     for fault in endotransfer.inspect_folder(capsule).faults:
         print(fault)
     experiment: Experiment = Experiment.quick(gastroscopy, str(capsule), training={"epochs": 2})
+    print(endotransfer.init_experiment(gastroscopy, [str(capsule)], "experiment.yaml", say=print).data.size)
     settings = ["training.lr=0.001"]
     results: Results | None = endotransfer.train(
         experiment, Path("runs/one"), settings=settings, callbacks=[StopEarly()]

@@ -51,9 +51,9 @@ def visit(browser: Any, server: Server, images: Path) -> Iterator[Callable[..., 
     """`visit(width=..., scheme=...)`: a page that is ready.  Afterwards: nothing was said, nobody else was asked."""
     contexts, said, asked = [], list[str](), list[str]()
 
-    def open_page(width: int = 1280, scheme: str = "light", path: str = "") -> Any:
+    def open_page(width: int = 1280, scheme: str = "light", path: str = "", height: int = 800) -> Any:
         context = browser.new_context(
-            viewport={"width": width, "height": 800}, color_scheme=scheme, has_touch=width < 500
+            viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=width < 500
         )
         contexts.append(context)
         page = context.new_page()

@@ -18,6 +18,7 @@ REFUSED = "Failed to load resource: the server responded with a status of 400 (B
 def test_the_slider_changes_the_mask_at_once(visit: Callable[..., Any]) -> None:
     page = visit()
     marked_image(page)
+    page.check("input[value=fill]", force=True)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     areas, pictures = [], []
@@ -35,10 +36,13 @@ def test_opacity_style_and_classes_change_what_is_drawn(visit: Callable[..., Any
     page = visit()
     marked_image(page)
     page.locator("#threshold").fill("0.3")
+    assert page.is_checked("input[value=outline]")
     filled = Look(page)
     changes: tuple[Callable[[], None], ...] = (
-        lambda: page.check("input[value=outline]", force=True),
+        lambda: page.check("input[value=fill]", force=True),
+        lambda: page.check("input[value=errors]", force=True),
         lambda: page.check("input[value=heat]", force=True),
+        lambda: page.locator("#brightness").evaluate("(b) => { b.value = 180; b.dispatchEvent(new Event('input')); }"),
         lambda: page.locator("#opacity").fill("90"),
         lambda: page.keyboard.press("h"),
     )
@@ -49,7 +53,7 @@ def test_opacity_style_and_classes_change_what_is_drawn(visit: Callable[..., Any
         filled = now
     plain = filled
     page.keyboard.press("h")
-    page.check("input[value=fill]", force=True)
+    page.check("input[value=outline]", force=True)
     assert Look(page) - plain > 50
     page.uncheck("#classes input")
     assert Look(page) - plain == 0  # the only class is hidden: the image as it is

@@ -9,6 +9,9 @@ import numpy as np
 from endotransfer.data.folders.reviewed import read_review, read_reviewed_mask
 from tests.browser.looking import Look, marked_image, paint, settled
 
+CONFLICT = "Failed to load resource: the server responded with a status of 409 (Conflict)"
+CHANGED = "Failed to load resource: the server responded with a status of 412 (Precondition Failed)"
+
 
 def test_a_correction_is_found_on_disk(visit: Callable[..., Any], images: Path) -> None:
     page = visit()
@@ -83,21 +86,46 @@ def test_accept_reject_and_take_back(visit: Callable[..., Any], images: Path) ->
     assert read_review(images, names[1]) is None
 
 
-def test_a_random_sample_gives_an_iou_with_an_interval(visit: Callable[..., Any], images: Path) -> None:
+def test_accepting_over_a_drawing_is_asked_and_can_be_taken_back(visit: Callable[..., Any], images: Path) -> None:
     page = visit()
-    page.fill("#who", "Grace")
-    page.click("#sample summary")
-    page.fill("#count", "3")
-    page.click("#draw")
-    page.wait_for_selector("#drawn:visible")
-    assert (images / "reviewed" / "sample.yaml").exists()
-    page.wait_for_function("() => document.querySelectorAll('#strip b').length <= 3")  # the list follows the answer
-    drawn = page.locator("#strip b").all_inner_texts()
-    assert drawn
-    for number, name in enumerate(drawn):
-        settled(page, name)
-        page.locator("#threshold").fill("0.02")
-        page.locator("#threshold").blur()
-        page.keyboard.press("a")
-        page.wait_for_selector(f"#sample-note:has-text('{number + 1} of {len(drawn)}')")
-    assert "%" in page.inner_text("#estimate") or "No lesion" in page.inner_text("#estimate")
+    visit.expected = [CONFLICT] * 2  # type: ignore[attr-defined]
+    name = marked_image(page)
+    page.fill("#who", "Ada")
+    page.uncheck("#advance")
+    paint(page)
+    page.keyboard.press("s")
+    page.wait_for_selector("#decision:has-text('Corrected by Ada')")
+    drawn = read_reviewed_mask(images, name, 2)
+    page.keyboard.press("v")
+    page.keyboard.press("a")
+    page.wait_for_selector("#confirm:has-text('Ada drew')")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#confirm", state="hidden")  # until then keys belong to the dialog
+    page.keyboard.press("a")
+    page.click("#confirm button:has-text('Leave it')")
+    assert read_review(images, name).decision == "corrected"  # type: ignore[union-attr]
+    visit.expected.append(CONFLICT)  # type: ignore[attr-defined]
+    page.keyboard.press("a")
+    page.click("#confirm-yes")
+    page.wait_for_selector("#decision:has-text('Accepted by Ada')")
+    page.click("#decision button")
+    page.wait_for_selector("#decision:has-text('Corrected by Ada')")
+    assert np.array_equal(read_reviewed_mask(images, name, 2), drawn)  # type: ignore[arg-type]
+
+
+def test_of_two_people_at_one_image_the_second_sees_the_firsts_decision(
+    visit: Callable[..., Any], images: Path
+) -> None:
+    one, other = visit(), visit()
+    visit.expected = [CHANGED]  # type: ignore[attr-defined]
+    for page, who in ((one, "Ada"), (other, "Grace")):
+        page.fill("#who", who)
+        page.uncheck("#advance")
+        page.locator("#who").blur()
+    one.keyboard.press("a")
+    one.wait_for_selector("#decision:has-text('Accepted by Ada')")
+    other.keyboard.press("r")
+    other.wait_for_selector("#decision:has-text('Accepted by Ada')")
+    other.wait_for_selector("#messages:has-text('meanwhile')")
+    other.keyboard.press("r")
+    other.wait_for_selector("#decision:has-text('Rejected by Grace')")

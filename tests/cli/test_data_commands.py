@@ -1,5 +1,6 @@
 """`endotransfer data import` and `data split` as a user sees them."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -55,3 +56,38 @@ def test_a_split_is_told_in_one_line_a_part(download: Path, tmp_path: Path) -> N
         "train: 4 images in 4 groups (2 lesion, 2 normal)",
         "test: 2 images in 2 groups (1 lesion, 1 normal)",
     ]
+
+
+def test_an_importers_options_are_options_of_the_command(download: Path, tmp_path: Path) -> None:
+    (download / "masks").rename(download / "drawn")
+    assert "6 masks" in said("import", "folders", download, tmp_path / "out", "--masks", "drawn", "--finding=polyp")
+    with pytest.raises(ConfigError, match=r"importer 'folders' has no option 'maks'; did you mean"):
+        said("import", "folders", download, tmp_path / "other", "--maks", "drawn")
+
+
+def test_the_help_of_an_importer_lists_its_options() -> None:
+    text = said("import", "folders", "--help")
+    assert all(f"--{option} TEXT" in text for option in ("images", "masks", "suffix", "normal", "patient-pattern"))
+    assert "default: masks" in text
+    assert "NAME --help lists the options" in said("import", "--help")
+
+
+def test_a_dry_run_needs_no_folder_to_write(download: Path) -> None:
+    assert "6 images (3 lesion, 3 normal), 6 masks" in said("import", "folders", download, "--dry-run")
+
+
+def test_a_split_names_what_it_does_not_know(download: Path, tmp_path: Path) -> None:
+    said("import", "folders", download, tmp_path / "out")
+    result = CliRunner().invoke(app, ["data", "split", str(tmp_path / "out")], catch_exceptions=False)
+    assert result.stderr.startswith("note: no patient is known: images of one patient may stand on both sides")
+
+
+def test_a_raw_folder_is_inspected_as_an_import_would_read_it(download: Path) -> None:
+    (download / "images").rename(download / "Bilder")
+    (download / "Bilder" / "bericht.pdf").write_bytes(b"%PDF")
+    result = CliRunner().invoke(app, ["data", "inspect", str(download), "--json"], catch_exceptions=False)
+    assert result.exit_code == 3
+    found = json.loads(result.stdout)
+    assert found["fingerprint"]["images"] == 6 and found["fingerprint"]["labelled_by"] == {"mask": 6}
+    assert [fault["code"] for fault in found["faults"]] == ["not-imported", "left-out"]
+    assert found["faults"][1]["file"] == "Bilder/bericht.pdf"

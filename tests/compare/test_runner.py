@@ -12,6 +12,7 @@ from rich.console import Console
 
 from endotransfer.compare import runner
 from endotransfer.compare.benchmark_results import BenchmarkResults
+from endotransfer.compare.folder_lock import LOCK
 from endotransfer.compare.suite import Suite
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.report.benchmark_table import write_tables
@@ -299,7 +300,7 @@ def test_a_second_benchmark_waits_outside(make_suite: MakeSuite, run: Any, out: 
 
     out.mkdir()
     holder = subprocess.Popen(
-        [sys.executable, "-c", f"import fcntl; f = open({str(out / runner.LOCK)!r}, 'w'); "
+        [sys.executable, "-c", f"import fcntl; f = open({str(out / LOCK)!r}, 'w'); "
          "fcntl.lockf(f, fcntl.LOCK_EX); print('held', flush=True); input()"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )  # fmt: skip

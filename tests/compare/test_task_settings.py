@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from endotransfer.compare.task_settings import defaults, differing, method_settings, odd_settings, task_settings
+from endotransfer.compare.task_settings import defaults_with, differing, method_settings, odd_settings, task_settings
 
 
 def test_what_carries_a_run_does_not_count_and_of_a_path_its_last_name(make_experiment: Any) -> None:
@@ -25,7 +25,7 @@ def test_a_preset_is_its_values(make_experiment: Any) -> None:
 
 
 def test_defaults_are_those_of_an_experiment() -> None:
-    assert defaults()["training.lr"] == 1e-4 and "data.source" not in defaults()
+    assert defaults_with("resnet50")["training.lr"] == 1e-4 and "data.source" not in defaults_with("resnet50")
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_text_that_breaks_the_reader_is_not_valid(tmp_path: Path, text: str) -> 
     path.write_text(text)
     with pytest.raises(ConfigError, match="not valid YAML"):
         read_experiment(path)
-    with pytest.raises(ConfigError, match="cannot read the value"):
+    with pytest.raises(ConfigError, match="its value is not valid YAML"):
         path.write_text("data: {source: a}")
         read_experiment(path, [f"name={text.removeprefix('name: ')}"])
 

@@ -128,9 +128,9 @@ def test_a_switched_off_part_does_not_exist_and_prediction_needs_no_critic(build
 
 
 @pytest.mark.parametrize(("settings", "phases"), [({}, ("net", "critic")), ({"gate": 0.0, "eta": 0.0}, ("net",))])
-def test_a_warm_up_knows_no_target(make_experiment: Any, settings: Any, phases: tuple[str, ...]) -> None:
+def test_a_warm_up_transfers_nothing(make_experiment: Any, settings: Any, phases: tuple[str, ...]) -> None:
     method = build_method(make_experiment, "transferability", **settings)
     method.task = replace(method.task, epochs=4)
     warm_up, transfer = method.stages()
-    assert (warm_up.phases, warm_up.target, warm_up.epochs) == (("net",), False, 1)
+    assert (warm_up.phases, warm_up.target, warm_up.epochs) == (("net",), True, 1)
     assert (transfer.phases, transfer.target_pass, transfer.epochs) == (phases, True, 3)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from endotransfer.batch import LESION, NORMAL, Batch, SegOutput, SourceBatch
+from endotransfer.batch import LESION, NORMAL, SegOutput, SourceBatch
 from endotransfer.losses.domain_confusion import ramp, scores_of
 from endotransfer.methods.base import Memo
 from endotransfer.methods.task import Progress
@@ -124,13 +124,10 @@ def test_losses_are_the_recipes(build: Any, batch: FullBatch) -> None:
 
 
 @pytest.mark.parametrize(("epochs", "warmup"), [(1, 0), (2, 1), (3, 1), (8, 2)])
-def test_it_starts_from_a_network_that_segments_the_source(
-    build: Any, batch: FullBatch, epochs: int, warmup: int
-) -> None:
+def test_it_starts_from_a_network_that_segments_the_source(build: Any, epochs: int, warmup: int) -> None:
     stages = build(epochs=epochs).stages()
-    assert [(stage.epochs, stage.phases) for stage in stages if not stage.target] == [(warmup, ("net",))][:warmup]
+    assert [(stage.epochs, stage.phases) for stage in stages[:-1]] == [(warmup, ("net",))][:warmup]
     assert (stages[-1].epochs, stages[-1].phases) == (epochs - warmup, ("net", "critic"))
-    assert set(build().losses("net", Batch(batch.source), {})) == {"segmentation_source", "classification_source"}
 
 
 def size_gradient(method: Wild, statistics: Tensor, tags: Tensor | None) -> Tensor:

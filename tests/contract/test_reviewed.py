@@ -13,7 +13,8 @@ from rich.console import Console
 from endotransfer.batch import IGNORE
 from endotransfer.config import Experiment
 from endotransfer.data.folders.drawn_sample import Plan, write_plan
-from endotransfer.data.folders.reviewed import Decision, Review, write_review
+from endotransfer.data.folders.review_record import Decision, Review
+from endotransfer.data.folders.reviewed import write_review
 from endotransfer.data.pipeline.batch_source import BatchSource
 from endotransfer.data.pipeline.device_batch_source import DeviceBatchSource
 from endotransfer.engine import run as engine

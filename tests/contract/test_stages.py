@@ -22,7 +22,7 @@ from endotransfer.losses.supervised_terms import source_terms
 from endotransfer.methods.base import METHODS, Memo, Method
 from endotransfer.methods.resolve import method_config
 from endotransfer.methods.semantic_transfer import SemanticTransferConfig
-from endotransfer.methods.task import Stage, TaskInfo, warm_start
+from endotransfer.methods.task import WARM_UP, Progress, Stage, TaskInfo, after_warm_up_share
 from endotransfer.pseudo_labels.target_set import TargetSet
 from tests.contract.behaviour import build, one_batch
 
@@ -175,10 +175,10 @@ def test_progress_knows_how_much_of_its_stage_is_done() -> None:
     [(0.25, 8, [2, 6]), (0.25, 1, [1]), (0.25, 2, [1, 1]), (0.9, 3, [2, 1]), (0.0, 3, [3])],
 )
 def test_a_warm_start_takes_at_least_one_epoch_and_never_all(share: float, epochs: int, expected: list[int]) -> None:
-    stages = warm_start(share, Stage("transfer", epochs, ("net", "critic"), target_pass=True))
+    stages = after_warm_up_share(share, Stage("transfer", epochs, ("net", "critic"), target_pass=True), tags=False)
     assert [stage.epochs for stage in stages] == expected
     assert stages[-1] == Stage("transfer", expected[-1], ("net", "critic"), target_pass=True)
-    assert stages[:-1] == [Stage("warm-up", number, target=False) for number in expected[:-1]]
+    assert stages[:-1] == [Stage(WARM_UP, number, target=False) for number in expected[:-1]]
 
 
 VARIANTS = METHODS.get("semantic_transfer").variants
@@ -252,7 +252,32 @@ def test_without_a_weight_there_are_no_centroids(make_experiment: Any) -> None:
     assert not hasattr(build(make_experiment, "tag_transfer", mu=0.0), "centroids")
 
 
-def test_s1_may_learn_the_targets_tags_before_anything_is_labelled(make_experiment: Any, tmp_path: Path) -> None:
+WITH_WARM_UP = ["cl", "nmd", "semantic_transfer", "transferability", "weak_seg_da", "wild"]
+OTHERWISE = ["cam_wsss", "tag_transfer"]  # tags are its signal; it judges a segmenter that knows none
+ON_REQUEST: dict[str, Any] = {"semantic_transfer": {"warmup_tags": True}}
+
+
+def test_every_method_with_a_warm_up_is_asked_what_s1_learns_in_it(make_experiment: Any) -> None:
+    starts = {name: build(make_experiment, name, epochs=2).stages()[0] for name in METHODS.names()}
+    assert [name for name in sorted(starts) if starts[name].name == WARM_UP] == sorted([*WITH_WARM_UP, *OTHERWISE])
+
+
+@pytest.mark.parametrize("name", WITH_WARM_UP)
+def test_without_tags_a_warm_up_needs_no_target_image(make_experiment: Any, name: str) -> None:
+    assert not build(make_experiment, name, "untagged", epochs=2).stages()[0].target
+
+
+@pytest.mark.parametrize("name", WITH_WARM_UP)
+def test_s1_learns_the_targets_tags_before_anything_is_labelled(make_experiment: Any, name: str) -> None:
+    """Otherwise an S1 that knows the target helps with the first labels of one system, and not with another's."""
+    method = build(make_experiment, name, epochs=2, **ON_REQUEST.get(name, {}))
+    assert method.stages()[0].target
+    method.progress = Progress(stage=WARM_UP)
+    terms = method.losses("net", one_batch(make_experiment, name), {})
+    assert set(terms) == {"segmentation_source", "classification_source", "classification_target"}
+
+
+def test_a_warm_up_logs_its_three_terms_and_no_other(make_experiment: Any, tmp_path: Path) -> None:
     experiment = make_experiment("tagged", "semantic_transfer", epochs=2, steps_per_epoch=2, log_every=1)
     experiment.method["warmup_tags"] = True
     engine.train(experiment, tmp_path / "run")

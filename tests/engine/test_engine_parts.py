@@ -105,7 +105,7 @@ def test_an_unfinished_pass_cannot_be_read(tmp_path: Path) -> None:
     store.open_pass(0)
     store.store(["a/1"], torch.zeros(1, 4, 4, dtype=torch.uint8))
     store.flush()
-    with pytest.raises(CheckpointError, match="missing or damaged"):
+    with pytest.raises(CheckpointError, match=r"cannot read .*index"):
         store.read(0, "a/1")
 
 

@@ -71,3 +71,18 @@ def test_progress_is_told_and_a_wrong_size_named(samples: list[Sample], tmp_path
     Image.fromarray(np.zeros((5, 5), np.uint8)).save(tmp_path / "3-mask.png")
     with pytest.raises(DataError, match=r"3-mask\.png"):
         evaluate_samples(bright_is_lesion, samples, Classes(), (32, 32), CPU)
+
+
+def test_calibration_is_measured_over_the_same_pixels_whatever_the_batch(samples: list[Sample]) -> None:
+    found = [
+        evaluate_samples(bright_is_lesion, samples, Classes(), (40, 40), CPU, batch=batch)[1]["calibration"]
+        for batch in (1, 16)
+    ]
+    assert found[0] == found[1]
+    assert found[0].pixels == sum((32 + index % 7) * (35 + index % 7) for index in range(101))
+    assert found[0].lesion_precision > 90 and found[0].ece < 5
+
+
+def test_without_masks_nothing_is_said_of_calibration(samples: list[Sample]) -> None:
+    bare = [Sample(sample.key, sample.image, None, sample.tag) for sample in samples[:4]]
+    assert "calibration" not in evaluate_samples(bright_is_lesion, bare, Classes(), (32, 32), CPU)[1]

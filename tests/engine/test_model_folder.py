@@ -10,7 +10,7 @@ import torch
 
 from endotransfer.engine.model_folder import load_model
 from endotransfer.errors import CheckpointError
-from tests.model_folders import write_model
+from tests.model_folders import rewrite_config, write_model
 
 ALONE = """
 import sys
@@ -34,18 +34,15 @@ def test_a_model_says_what_made_it(tmp_path: Path) -> None:
 
 
 def test_the_method_of_a_model_need_not_exist(tmp_path: Path) -> None:
-    path = write_model(tmp_path) / "config.json"
-    before = load_model(tmp_path)
-    info = json.loads(path.read_text())
+    before = load_model(write_model(tmp_path))
     origin = {"package": "gone", "module": "gone.for.good"}
-    path.write_text(json.dumps({**info, "method": {"name": "gone"}, "method_from": origin}))
+    rewrite_config(tmp_path, lambda info: {**info, "method": {"name": "gone"}, "method_from": origin})
     images = torch.rand(1, 3, 48, 64)
     assert torch.equal(before(images).logits, load_model(tmp_path)(images).logits)
 
 
 def test_a_model_whose_network_is_not_installed_names_the_package(tmp_path: Path) -> None:
-    path = write_model(tmp_path) / "config.json"
-    info = json.loads(path.read_text())
-    path.write_text(json.dumps({**info, "network": {"kind": "theirs", "package": "their-package", "settings": {}}}))
+    network = {"kind": "theirs", "package": "their-package", "settings": {}}
+    rewrite_config(write_model(tmp_path), lambda info: {**info, "network": network})
     with pytest.raises(CheckpointError, match=r"'theirs' comes from the package 'their-package'.*install it"):
         load_model(tmp_path)

@@ -131,6 +131,7 @@ def test_the_viewer_gets_it(measured: Measured) -> None:
     shown = {figure["name"]: figure for figure in run["results"]["figures"]}
     assert list(shown) == [
         "miou", "iou_normal", "iou_lesion", "iou_lesion_within", "normal_painted", "largest_image", "specificity",
+        "calibration.ece", "calibration.ece_lesion",
     ]  # fmt: skip
     value = pytest.approx(measured.results.figure("specificity"))
     assert shown["specificity"] == {"name": "specificity", "title": "Specificity", "value": value, "unit": "%"}

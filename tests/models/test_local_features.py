@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from endotransfer.config import ModelConfig
+from endotransfer.errors import ConfigError
 from endotransfer.models.local_features import LocalFeatures, LocalScorer, within_image
+from endotransfer.models.segmenters.segmenter import build_segmenter
 
 MakeModel = Callable[..., ModelConfig]
 
@@ -111,3 +113,23 @@ def test_a_head_starts_undecided_and_weighs_linearly() -> None:
     head.linear.bias.data.fill_(0.25)  # type: ignore[union-attr]
     expected = descriptions[:, 0] - 2 * descriptions[:, 1] + 0.5 * descriptions[:, 2] + 0.25
     torch.testing.assert_close(head(descriptions), expected)
+
+
+@pytest.mark.parametrize("name", ["test_vit", "test_convnext", "test_mambaout"])
+@pytest.mark.parametrize("size", [(64, 64), (50, 70)])
+def test_on_a_pyramid_places_are_those_of_the_segmenter(tiny: MakeModel, name: str, size: tuple[int, int]) -> None:
+    images, model = torch.rand(2, 3, *size), tiny(backbone=name)
+    view, segmenter = LocalFeatures(model), build_segmenter(model, 2, True)
+    assert view(images).shape == (2, view.channels, *segmenter(images).logits.shape[-2:])
+
+
+@pytest.mark.parametrize(("name", "stride"), [("test_resnet", 4), ("test_resnet", 16), ("test_convnext", 4)])
+def test_another_map_may_be_chosen_and_is_resized(tiny: MakeModel, name: str, stride: int) -> None:
+    view = LocalFeatures(tiny(backbone=name, local_stride=stride))
+    assert view.backbone.strides[-1] == stride
+    assert view(torch.rand(1, 3, 72, 64)).shape[-2:] == ((9, 8) if name == "test_resnet" else (8, 8))
+
+
+def test_a_stride_that_there_is_not_is_refused_with_those_that_are(tiny: MakeModel) -> None:
+    with pytest.raises(ConfigError, match=r"'test_resnet' has no map of 1/6 of the image; write one of 2, 4, 8"):
+        LocalFeatures(tiny(local_stride=6))

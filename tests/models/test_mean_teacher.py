@@ -64,3 +64,22 @@ def test_it_is_a_copy_that_is_saved_with_the_state(student: nn.Sequential) -> No
 def test_another_architecture_is_refused(student: nn.Sequential) -> None:
     with pytest.raises(ValueError):
         MeanTeacher(student).update(nn.Linear(1, 1), 0)
+
+
+def test_after_a_move_to_another_precision_it_follows_the_tensors_that_are_there_now(student: nn.Sequential) -> None:
+    both = nn.ModuleDict({"student": student, "teacher": MeanTeacher(student)})
+    teacher = cast(MeanTeacher, both["teacher"])
+    teacher.update(student, 0)
+    both.double()
+    move(student, 5.0)
+    teacher.update(student, 0)
+    floats = [tensor for tensor in teacher.state_dict().values() if tensor.is_floating_point()]
+    assert all(tensor.dtype == torch.float64 and (tensor == 5).all() for tensor in floats)
+
+
+def test_another_student_is_followed_as_well(student: nn.Sequential) -> None:
+    teacher, other = MeanTeacher(student), nn.Sequential(nn.Conv2d(1, 2, 1), nn.BatchNorm2d(2))
+    teacher.update(student, 0)
+    move(other, 2.0)
+    teacher.update(other, 0)
+    assert all((p == 2).all() for p in teacher.module.parameters())

@@ -33,7 +33,7 @@ def test_version_2_has_its_own_rates_and_no_multi_grid_unless_they_are_written()
     assert (default.aspp_rates, default.multi_grid) == ((6, 12, 18, 24), None)
     assert (written.aspp_rates, written.multi_grid) == ((6,), (1,))
     assert ModelConfig().aspp_rates == (12, 24, 36)
-    body, classifier = pixel_head(default, 8, 5)
+    body, classifier = pixel_head(default, (4, 8), (8, 8), 5)
     assert isinstance(body, NoBody)
     assert isinstance(classifier, DilatedClassifiers)
     assert [view.dilation for view in classifier.views] == [(6, 6), (12, 12), (18, 18), (24, 24)]

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from endotransfer.data.read.video_reader import import_av
+from endotransfer.predict.image_input import ImageLike, as_batch
 from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.prediction import Pixels, Prediction
-from endotransfer.predict.video_reader import import_av
 from tests.model_folders import write_model
 
 MakeVideo = Callable[..., Path]
@@ -32,8 +33,8 @@ class TopHalf(ImagePredictor):
 
     classes = ["normal", "lesion"]  # noqa: RUF012
 
-    def predict_batch(self, images: Sequence[Pixels]) -> list[Prediction]:
-        return [self._one(image) for image in images]
+    def predict_batch(self, images: Sequence[ImageLike]) -> list[Prediction]:
+        return [self._one(image) for image in as_batch(images)]
 
     def _one(self, image: Pixels) -> Prediction:
         height, width = image.shape[:2]

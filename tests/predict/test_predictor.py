@@ -85,7 +85,7 @@ def test_what_is_no_bundle_is_refused(model: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"holds no model\.onnx; write a bundle with `endotransfer export`"):
         endotransfer.load(model, backend="onnx")
     (tmp_path / "model.onnx").write_bytes(b"x")
-    with pytest.raises(CheckpointError, match=r"config\.json is missing or damaged"):
+    with pytest.raises(CheckpointError, match=r"cannot read .*config\.json|config\.json is damaged"):
         endotransfer.load(tmp_path)
 
 

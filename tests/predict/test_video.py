@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from endotransfer.data.read.video_reader import VideoReader, import_av
 from endotransfer.errors import DataError
 from endotransfer.predict.overlay import overlay
 from endotransfer.predict.prediction import Marks
 from endotransfer.predict.shots import Shot, infer
 from endotransfer.predict.video import predict_video
-from endotransfer.predict.video_reader import VideoReader, import_av
 from endotransfer.predict.video_writer import VideoWriter
 from tests.predict.conftest import MakeVideo, TopHalf, break_packet
 

@@ -284,3 +284,13 @@ def test_the_terminal_shows_every_figure_whole(fixture: str, width: int, request
 def test_the_terminal_tells_what_is_missing(medical: Results) -> None:
     text = printed(medical)
     assert "cdws [b]" in text and "[b] cdws: not run yet." in text
+
+
+def test_no_cell_of_the_csv_is_run_by_a_spreadsheet(medical: Results, tmp_path: Path) -> None:
+    for cell in medical["cells"]:
+        cell["label"] = cell["label"].replace("lta", "=cmd")
+    medical["suite"]["systems"] = []
+    _, rows, _ = forms(medical, tmp_path)
+    cells = [cell for row in rows for cell in row.values() if cell]
+    assert any(cell.startswith("'=cmd") for cell in cells)
+    assert not any(cell.startswith(("=", "+", "@")) for cell in cells)

@@ -76,7 +76,7 @@ def test_a_hostile_name_is_shown_and_never_run(page: str) -> None:
 
 def test_every_part_is_there_and_none_is_missing(page: str) -> None:
     sections = [found["id"] for name, found in Parsed(page).tags if name == "section"]
-    assert sections == ["table", "predictions", "propagation", "features", "curves"]
+    assert sections == ["table", "predictions", "calibration", "propagation", "features", "curves"]
     assert 'class="missing"' not in page
 
 

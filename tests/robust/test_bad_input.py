@@ -11,6 +11,7 @@ import yaml
 from PIL import Image
 
 from endotransfer.engine.checkpoint import list_steps
+from tests.model_folders import rewrite_config
 from tests.robust.conftest import CHECKPOINT, CONFIG, DATA, DIVERGED, says
 
 
@@ -222,6 +223,10 @@ def test_a_damaged_or_foreign_model(command: Any, experiment: Path, study: Path,
     info = run / "model" / "config.json"
     weights.write_bytes(whole)
     info.write_text(info.read_text().replace('"aspp_channels": 16', '"aspp_channels": 24'))
+    code, output = command("evaluate", run, "--data", study / "capsule")
+    assert code == CHECKPOINT
+    says(output, "checksum differs")
+    rewrite_config(run / "model", lambda changed: changed)
     code, output = command("evaluate", run, "--data", study / "capsule")
     assert code == CHECKPOINT
     says(output, "another model")

@@ -140,6 +140,7 @@ class Hostile:
             f"{method} {path} HTTP/1.1",
             f"Host: 127.0.0.1:{self.port}",
             "X-Endotransfer: page",
+            'If-Match: "0"',
             "Connection: close",
         ]
         head += [f"Content-Length: {len(body)}", *([f"Content-Type: {kind}"] if kind else []), *lines]

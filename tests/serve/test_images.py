@@ -18,10 +18,11 @@ from endotransfer.data.read.read_mask import read_mask
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.predict.predictor import load
 from endotransfer.serve import memory, pictures
+from endotransfer.serve.edge_doubt import edge_doubt
 from endotransfer.serve.folder_walk import Survey
 from endotransfer.serve.image_catalogue import CatalogueEntry, ImageCatalogue, in_order
 from endotransfer.serve.image_figures import ImageFigures
-from endotransfer.serve.predictions import HALF, disagreement, encode, labels_of, load_models, overlap
+from endotransfer.serve.predictions import HALF, disagreement, encode, labels_of, load_models, overlap, score_of
 from tests.serve.conftest import MakeClient, ids, pixels, saved
 
 
@@ -61,7 +62,7 @@ def test_a_map_is_what_the_model_predicts(client: TestClient, runs: list[Path], 
             assert (labels_of(encoded) == prediction.mask).all()
             said = client.get(f"/api/images/{image}").json()["models"][model]
             assert said["area"] == pytest.approx(prediction.lesion_share)
-            assert said["doubt"] == pytest.approx(1 - prediction.confidence)
+            assert said["doubt"] == pytest.approx(edge_doubt(score_of(prediction.probabilities)[1]))
             assert said["lesion_probability"] == pytest.approx(prediction.lesion_probability)
 
 

@@ -19,6 +19,7 @@ def test_the_page_gets_every_term_and_every_pass(client: TestClient) -> None:
     assert robust["results"]["method"] == "tag_transfer"
     assert [figure["title"] for figure in robust["results"]["figures"]] == [
         "mIoU", "IoU of normal", "IoU of lesions", "IoU of lesions within lesion images", "Normal images painted",
+        "Calibration error", "Calibration error where lesion is probable",
     ]  # fmt: skip
     portion = robust["curves"]["pass/portion"]
     assert len(portion["epochs"]) == len(portion["values"]) == len(portion["steps"])

@@ -10,7 +10,8 @@ from starlette.testclient import TestClient
 
 from endotransfer.batch import Sample
 from endotransfer.data.folders.drawn_sample import read_plan
-from endotransfer.data.folders.reviewed import Review, write_review
+from endotransfer.data.folders.review_record import Review
+from endotransfer.data.folders.reviewed import write_review
 from endotransfer.metrics import Scores
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.sample import draw_plan
@@ -56,31 +57,75 @@ def test_a_plan_is_kept_and_not_drawn_anew_unasked(client: TestClient, folder: P
     assert client.post("/api/sample", json={"count": 0, "replace": True}).status_code == 422
 
 
-@pytest.mark.parametrize("text", ["", "[1]", "images: 3\n", "images: [1]\ndrawn_from: all\nseed: 0\nwhen: x\n", "{"])
-def test_a_damaged_plan_counts_as_none(client: TestClient, folder: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["", "[1]", "\timages: 3\n", "{"])
+def test_a_plan_that_cannot_be_read_is_said_and_stays(client: TestClient, folder: Path, text: str) -> None:
     (folder / "reviewed").mkdir()
     (folder / "reviewed" / "sample.yaml").write_text(text)
-    assert client.get("/api/sample").json() == {"plan": None}
+    for said in (
+        client.get("/api/sample"),
+        client.get("/api/sample/estimate"),
+        client.post("/api/sample", json={"count": 3, "replace": True}),
+    ):
+        assert (said.status_code, said.json()["code"]) == (409, "bad-sample")
+        assert str(folder) not in said.text
+    assert (folder / "reviewed" / "sample.yaml").read_text() == text
 
 
-def test_the_estimate_is_the_models_score_on_the_reviewed_images(client: TestClient, folder: Path) -> None:
+def read_blindly(folder: Path, name: str, who: str, mask: np.ndarray, **more: Any) -> None:
+    write_review(folder, name, Review("corrected", who, "now", None, "0", blind=True, **more), mask)
+
+
+def test_the_estimate_is_the_models_score_on_what_was_drawn_blind(client: TestClient, folder: Path) -> None:
     plan = client.post("/api/sample", json={"count": 4}).json()["plan"]
     known, scores = ids(client), Scores(["normal", "lesion"])
     assert client.get("/api/sample/estimate").json()["figures"] is None
-    decisions: list[Any] = ["accepted", "corrected", "corrected", "rejected"]
-    rows = {row["name"]: row for row in client.get("/api/images").json()["images"]}
-    assert {*plan["images"]} <= {*rows}
-    for number, (name, decision) in enumerate(zip(plan["images"], decisions, strict=True)):
+    seen: list[Any] = ["accepted", "rejected"]
+    for number, name in enumerate(plan["images"]):
         predicted = own_mask(client, known[name])
         mask = np.roll(predicted, number, axis=0)
         mask[:6, :6] = 1
-        write_review(folder, name, Review(decision, "Ada", "now", "robust", "0"), mask)
-        if decision != "rejected":
-            sample = client.app.state.service.find(known[name]).sample  # type: ignore[attr-defined]
-            scores.update(predicted, mask, key=sample.key, group=sample.group)
+        if number < 2:
+            write_review(folder, name, Review(seen[number], "Ada", "now", "robust", "0"), mask)
+            continue
+        read_blindly(folder, name, "Ada", mask)
+        sample = client.app.state.service.find(known[name]).sample  # type: ignore[attr-defined]
+        scores.update(predicted, mask, key=sample.key, group=sample.group)
     found = client.get("/api/sample/estimate").json()
     summary = scores.summary(1000)
-    assert (found["planned"], found["reviewed"], found["rejected"], found["accepted_unchanged"]) == (4, 3, 1, 1)
+    assert (found["planned"], found["reviewed"], found["blind"], found["rejected"]) == (4, 3, 2, 1)
+    assert (found["accepted_unchanged"], found["corrected_seen"]) == (1, 0)
     assert found["figures"]["iou_lesion"] == pytest.approx(summary["iou_lesion"])
     assert found["intervals"]["miou"] == pytest.approx(summary["intervals"]["miou"])
     assert json.dumps(found)
+
+
+def test_thirty_accepts_are_no_iou(client: TestClient, folder: Path) -> None:
+    plan = client.post("/api/sample", json={"count": 4}).json()["plan"]
+    known = ids(client)
+    for name in plan["images"]:
+        review = Review("accepted", "Ada", "now", "robust", "0", 0.5)
+        write_review(folder, name, review, own_mask(client, known[name]))
+    found = client.get("/api/sample/estimate").json()
+    assert (found["accepted_unchanged"], found["blind"]) == (4, 0)
+    assert (found["figures"], found["intervals"]) == (None, None)
+
+
+def test_readers_are_compared_where_both_drew_blindly(client: TestClient, folder: Path) -> None:
+    plan = client.post("/api/sample", json={"count": 4}).json()["plan"]
+    scores, known = Scores(["normal", "lesion"]), ids(client)
+    for number, name in enumerate(plan["images"]):
+        one, other = np.zeros((32, 32), np.uint8), np.zeros((32, 32), np.uint8)
+        one[: 8 + number], other[: 8 + 2 * number] = 1, 1
+        other[31] = 255  # left open
+        read_blindly(folder, name, "Ada", one)
+        if number == 3:
+            continue  # nobody else has read it
+        read_blindly(folder, name, "Grace", other, reading="second")
+        truth = np.where(other == 255, np.uint8(255), one)
+        sample = client.app.state.service.find(known[name]).sample  # type: ignore[attr-defined]
+        scores.update(other % 255, truth, key=sample.key, group=sample.group)
+    read_blindly(folder, plan["images"][0], "Emmy", np.ones((32, 32), np.uint8), adjudicated=True)
+    readers, summary = client.get("/api/sample/estimate").json()["readers"], scores.summary(1000)
+    assert (readers["images"], readers["adjudicated"]) == (3, 1)
+    assert readers["iou"] == pytest.approx(summary["iou_lesion"])
+    assert readers["interval"] == pytest.approx(summary["intervals"]["iou_lesion"])

@@ -1,18 +1,23 @@
 """The commands about folders of images: data inspect, phantom, import, split."""
 
 import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from endotransfer import api
+from endotransfer.cli.importer_options import WithImporterOptions
 from endotransfer.cli.options import Force, Imports
 
-if TYPE_CHECKING:
-    from endotransfer.data.importers import ImportReport
-
 Variant = Literal["lesion", "five_class"]
+Group = Annotated[
+    str | None,
+    typer.Option("--group", metavar="COLUMN", help="Column of labels.csv whose equal values are one patient."),
+]
 app = typer.Typer(help="Inspect, generate, import and split folders of images.", no_args_is_help=True)
 
 
@@ -20,9 +25,11 @@ app = typer.Typer(help="Inspect, generate, import and split folders of images.",
 def inspect(
     folder: Annotated[Path, typer.Argument(help="A folder with images/, masks/ and labels.csv.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    group: Group = None,
 ) -> None:
     """Print a folder's fingerprint and name every fault with its file and fix; exit code 3 where there are faults."""
-    inspection = api.inspect_folder(folder)
+    with _bar("looking") as show:
+        inspection = api.inspect_folder(folder, group=group, progress=show)
     if as_json:
         print(json.dumps(inspection.as_dict(), indent=2))
     else:
@@ -48,40 +55,42 @@ def phantom(
         print(folder)
 
 
-@app.command(name="import")
+@app.command(name="import", cls=WithImporterOptions)
 def import_(
-    name: Annotated[str, typer.Argument(help="A data set of `endotransfer datasets`.")],
-    source: Annotated[Path, typer.Argument(help="The data set as published.")],
-    out: Annotated[Path, typer.Argument(help="Folder to write; it must be new or empty.")],
+    name: Annotated[str, typer.Argument(help="A data set of `endotransfer datasets`; folders and table are your own.")],
+    source: Annotated[Path, typer.Argument(help="The data set as published, your folder, or your table of tags.")],
+    out: Annotated[Path | None, typer.Argument(help="Folder to write; it must be new or empty.")] = None,
     options: Annotated[
-        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Of the importer.")
+        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Of the importer; also as --NAME VALUE.")
     ] = None,
+    group: Group = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Look at everything, say what would happen.")] = False,
     imports: Imports = None,
 ) -> None:
-    """Convert a public data set to the native layout."""
+    """Convert a public data set or your own folders to the native layout; what is left out is named with its reason."""
     from endotransfer.data.importers import IMPORTERS
     from endotransfer.errors import ConfigError
 
     pairs = [option.partition("=") for option in options or []]
     if any(not equals for _, equals, _ in pairs):
         raise ConfigError("--option takes NAME=VALUE; write for example --option masks=annotations.")
-    chosen = {key: value for key, _, value in pairs}
+    chosen = {key: value for key, _, value in pairs} | ({"patient": group} if group else {})
     IMPORTERS.get(name).check(chosen)  # before the call: an option must not pass for an argument of ours
-    print(_import_with_bar(name, source, out, chosen))
+    with _bar(f"importing {name}") as show:
+        report = api.import_dataset(name, source, out, progress=show, dry_run=dry_run, **chosen)
+    print(report)
 
 
-def _import_with_bar(name: str, source: Path, out: Path, options: dict[str, str]) -> "ImportReport":
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A function that moves a bar on the terminal."""
     from rich.console import Console
 
     from endotransfer.engine.progress_bar import progress_bar
 
     with progress_bar(Console(stderr=True), shown=True) as bar:
-        task = bar.add_task(f"importing {name}", total=None, note="")
-
-        def show(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        return api.import_dataset(name, source, out, progress=show, **options)
+        task = bar.add_task(what, total=None, note="")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @app.command()
@@ -89,9 +98,15 @@ def split(
     folder: Annotated[Path, typer.Argument(help="A folder with images/ and, if any, labels.csv.")],
     test_share: Annotated[float, typer.Option(min=0.01, max=0.99)] = 1 / 3,
     seed: Annotated[int, typer.Option(min=0)] = 0,
+    group: Group = None,
     force: Force = False,
 ) -> None:
     """Divide a folder into train and test, keeping patients and near-duplicates on one side."""
-    for part, counts in api.split_folder(folder, test_share, seed, force=force).items():
+    counted = api.split_folder(folder, test_share, seed, force=force, group=group, say=_say)
+    for part, counts in counted.items():
         tags = ", ".join(f"{count} {tag}" for tag, count in counts.items() if tag not in ("images", "groups"))
         print(f"{part}: {counts['images']} images in {counts['groups']} groups ({tags})")
+
+
+def _say(sentence: str) -> None:
+    print(f"note: {sentence}", file=sys.stderr)

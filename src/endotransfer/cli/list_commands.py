@@ -26,10 +26,11 @@ def datasets(imports: Imports = None) -> None:
 
 
 def backbones(imports: Imports = None) -> None:
-    """List the timm backbones that accept output stride 8."""
-    from endotransfer.models.backbones.backbone import list_backbones
+    """List the timm backbones of known families, and the head that each gets."""
+    from endotransfer.models.backbones.families import backbones_by_head
 
-    print("\n".join(list_backbones()))
+    for name, head in backbones_by_head().items():
+        print(f"{name:48} {head}")
 
 
 def recipes() -> None:

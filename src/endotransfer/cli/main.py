@@ -1,7 +1,13 @@
 """The command line: parse, call, print.  Heavy imports wait inside the commands, so that `--help` answers at once."""
 
+import multiprocessing
+import signal
 import sys
-from typing import Annotated
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -9,6 +15,7 @@ from endotransfer import __version__
 from endotransfer.cli import (
     benchmark_commands,
     data_commands,
+    init_command,
     list_commands,
     predict_commands,
     report_command,
@@ -19,6 +26,7 @@ from endotransfer.cli.options import Imports
 from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.errors import EndotransferError
 from endotransfer.plugins import asked_for, import_modules
+from endotransfer.shortage import shortage
 
 app = typer.Typer(
     help=f"Weakly supervised domain adaptation for lesion segmentation in endoscopy. {DISCLAIMER}",
@@ -26,21 +34,57 @@ app = typer.Typer(
 )  # fmt: skip
 
 
-def main() -> None:
-    """Run a command; a user's mistake becomes one sentence and an exit code."""
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, where nothing else was arranged for it: training's loop saves first, the viewer closes."""
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise Terminated
+
+
+@contextmanager
+def _told_of_termination() -> Iterator[None]:
+    """Within, SIGTERM raises; the handler of before comes back afterwards."""
+    if threading.current_thread() is not threading.main_thread():  # nobody can send it a signal
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
-        app()
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def main() -> None:
+    """Run a command; a user's mistake, a signal or a full machine becomes one sentence and an exit code."""
+    try:
+        with _told_of_termination():
+            app()
     except EndotransferError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        _leave(f"error: {error}", error.exit_code)
+    except Terminated:
+        _leave("terminated; a run or benchmark that was begun goes on from its last checkpoint.", 128 + signal.SIGTERM)
     except KeyboardInterrupt:
-        print("interrupted.", file=sys.stderr)
-        sys.exit(130)
-    except OSError as error:
-        if error.errno is None:
+        _leave("interrupted.", 130)
+    except (MemoryError, OSError, RuntimeError, ImportError, SystemError) as error:
+        if lacking := shortage(error):
+            _give_up_quietly()
+            _leave(f"error: {lacking}", lacking.exit_code)
+        if not isinstance(error, OSError) or error.errno is None:
             raise
-        print(f"error: {error.strerror}: {error.filename or ''}; check space and permissions.", file=sys.stderr)
-        sys.exit(3)
+        _leave(f"error: {error.strerror}: {error.filename or ''}; check space and permissions.", 3)
+
+
+def _give_up_quietly() -> None:
+    """What was half built would complain when it is taken down, and half-started loaders would serve for a minute."""
+    sys.unraisablehook = lambda half_built: None
+    for child in multiprocessing.active_children():
+        child.kill()
+
+
+def _leave(sentence: str, code: int) -> NoReturn:
+    print(sentence, file=sys.stderr)
+    sys.exit(code)
 
 
 def _version(asked: bool) -> None:
@@ -60,6 +104,7 @@ def _root(
 
 
 app.command()(train_commands.demo)
+app.command()(init_command.init)
 app.command()(train_commands.train)
 app.command()(train_commands.evaluate)
 app.command()(benchmark_commands.benchmark)

@@ -1,12 +1,20 @@
 """The commands that train and measure: train, evaluate, demo."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from endotransfer import api
 from endotransfer.cli.options import Flips, Force, Imports, JsonOut, NewFolder, RunFolderArgument, Settings
+
+
+class Contradictions(StrEnum):
+    """What becomes of a tag that contradicts its mask."""
+
+    STOP = "stop"
+    KEEP = "keep"
 
 
 def demo(
@@ -43,9 +51,16 @@ def evaluate(
     out: JsonOut = None,
     pranet: Annotated[bool, typer.Option("--pranet", help="Add the figures of the PraNet protocol.")] = False,
     flips: Flips = False,
+    contradictions: Annotated[
+        Contradictions | None, typer.Option(help="A tag against its mask: stop or keep; else as the run was trained.")
+    ] = None,
     imports: Imports = None,
 ) -> None:
     """Measure a trained model on labelled images; without masks, report what tags alone can tell."""
     from endotransfer.report.tables import print_results
 
-    print_results([api.evaluate(run, folders, split=split, out=out, pranet=pranet, flips=flips)])
+    kept: Literal["stop", "keep"] | None = None
+    if contradictions is not None:
+        kept = "keep" if contradictions is Contradictions.KEEP else "stop"
+    results = api.evaluate(run, folders, split=split, out=out, pranet=pranet, flips=flips, contradictions=kept)
+    print_results([results])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from endotransfer.errors import CheckpointError, DataError
-from endotransfer.io import read_json, write_atomically
+from endotransfer.io import read_json, read_json_object, write_atomically
 from endotransfer.metrics.counts import Counts
 from endotransfer.metrics.group_kinds import GroupKinds, count_kinds
 from endotransfer.metrics.image_scores import ImageScores, stack
@@ -43,11 +43,11 @@ class ImageCounts:
 def read_counts(path: Path) -> ImageCounts | None:
     """What `write` wrote; None where there is nothing, or nothing whole."""
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-        classes, keys, groups = (list(map(str, held[name])) for name in ("classes", "keys", "groups"))
+        held = read_json_object(path, DataError)
+        classes, keys, groups = (list(map(str, held[name])) for name in ("classes", "keys", "groups"))  # type: ignore[arg-type]
         matrices = np.array(held["counts"], dtype=np.int64).reshape(len(keys), len(classes), len(classes))
         lesions = bool(held["lesions"])
-    except (OSError, ValueError, TypeError, KeyError):
+    except (DataError, ValueError, TypeError, KeyError, OverflowError):
         return None
     return ImageCounts(classes, keys, groups, matrices, lesions) if len(groups) == len(keys) else None
 
@@ -62,8 +62,11 @@ def counts_of_run(run: Path) -> ImageCounts:
     try:
         scored = [ImageScores.from_row(row) for row in rows] if isinstance(rows, list) else []
         images = [image for image in scored if image.matrix.any()]
+        sides = (len(results.classes), len(results.classes))
+        if any(image.matrix.shape != sides or (image.matrix < 0).any() for image in images):
+            raise ValueError("a matrix of other classes")
         matrices = stack(images, len(results.classes))
-    except ValueError:
+    except (ValueError, TypeError, OverflowError):
         raise DataError(f"{run / 'scores.json'} is damaged; {AGAIN}.") from None
     lesions = results.figure("iou_lesion") is not None
     return ImageCounts(results.classes, [i.key for i in images], [i.resampled_with for i in images], matrices, lesions)

@@ -16,6 +16,7 @@ from endotransfer.engine.run import train
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import CheckpointError, ConfigError, EndotransferError
 from endotransfer.results import Results
+from endotransfer.shortage import shortage
 
 WIDTH = 120  # columns of a log
 
@@ -55,13 +56,19 @@ def run_cell(task: Task, decode_cache: DecodeCache | None = None) -> Outcome:
             resume = can_go_on(RunFolder(task.run), task.experiment, console)
             # `force` replaces only what a benchmark left in its own folder and cannot be gone on with.
             results = train(
-                task.experiment, task.run, resume=resume, force=not resume, console=console, decode_cache=decode_cache
-            )
+                task.experiment, task.run, resume=resume, force=not resume, console=console, decode_cache=decode_cache,
+                save_last=False,  # it would be removed a moment later, and takes as long to write as 100 steps
+            )  # fmt: skip
             if results is not None:
                 _keep_what_is_looked_at(RunFolder(task.run))
         except EndotransferError as error:
             console.print(f"error: {error}", markup=False, soft_wrap=True)
             return Outcome(time.perf_counter() - began, error=str(error))
+        except (MemoryError, OSError, RuntimeError) as error:  # the next cell may need less
+            if (lacking := shortage(error)) is None:
+                raise
+            console.print(f"error: {lacking}", markup=False, soft_wrap=True)
+            return Outcome(time.perf_counter() - began, error=str(lacking))
         finally:
             _tidy()
     return Outcome(time.perf_counter() - began, results)

@@ -1,15 +1,14 @@
 """Systems times seeds: train what is not finished, keep what is, and write the results after every cell."""
 
-import fcntl
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 
 from endotransfer.compare.benchmark_results import BenchmarkResults
 from endotransfer.compare.cells import Cell, plan_cells
+from endotransfer.compare.folder_lock import LOCK, alone_in
 from endotransfer.compare.pool import run_side_by_side
 from endotransfer.compare.progress import CellProgress, seconds_left, shown_progress
 from endotransfer.compare.results_store import FILE, ResultsStore
@@ -23,7 +22,6 @@ from endotransfer.errors import ConfigError, DataError
 from endotransfer.methods import method_config
 from endotransfer.registry import nearest
 
-LOCK = ".lock"
 Written = Callable[[BenchmarkResults], object]  # what else is made of results.json whenever it was written (tables)
 
 
@@ -56,7 +54,7 @@ def run_benchmark(
             f"--only {unknown[0]}: no system is called so; {nearest(unknown[0], [r.label for r in suite.rows])}"
         )
     wanted = [cell for cell in cells if not only or cell.row.label in only]
-    with _alone(out):
+    with alone_in(out):
         store = ResultsStore(out, suite, command, say, grid)
         waiting = store.take_up(wanted, force=force)
         if waiting and suite.drawing is not None:
@@ -150,15 +148,3 @@ def _refuse_foreign(out: Path) -> None:
     own.append(unfinished_phantom(out / "phantom"))
     if out.exists() and any(out.iterdir()) and not any(path.exists() for path in own):
         raise ConfigError(f"{out} is not empty and holds no benchmark; choose another --out, nothing is overwritten.")
-
-
-@contextmanager
-def _alone(out: Path) -> Iterator[None]:
-    """Two benchmarks must not train in one folder; the lock goes with the process, however that ends."""
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / LOCK).open("w") as file:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ConfigError(f"another benchmark is at work in {out}; wait for it, or choose another --out.") from None
-        yield

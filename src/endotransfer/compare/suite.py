@@ -42,7 +42,7 @@ class Drawing(TypedDict):
 class PhantomConfig(Strict):
     """The data of a suite that names no folders: drawn once, into the folder of its results."""
 
-    images: int = Field(default=240, ge=3)  # of each domain
+    images: int = Field(default=240, ge=3, le=10**6)  # of each domain
     seed: Seed = 0
     size: int = Field(default=64, ge=32, le=1024)
     variant: Literal["lesion", "five_class"] = "lesion"

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
-import yaml
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -17,9 +16,9 @@ from endotransfer.compare.label_summary import LabelSummary
 from endotransfer.compare.suite import Suite, read_mapping_with_phantom, suite_from
 from endotransfer.compare.sweep_matrix import Grid, SweepMatrix, swept_figures
 from endotransfer.compare.system_row import SystemRow
-from endotransfer.config.experiment_file import BAD_YAML
 from endotransfer.config.strict import RawConfig
 from endotransfer.errors import ConfigError
+from endotransfer.io import parse_yaml
 from endotransfer.metrics import FIGURES
 
 SECTIONS = ("model", "training")  # `training.lr`; a key without a dot is the method's own
@@ -32,8 +31,8 @@ def read_grid(texts: Sequence[str]) -> Grid:
     for text in texts:
         key, equals, values = text.partition("=")
         try:
-            listed = yaml.safe_load(f"[{values}]")
-        except BAD_YAML:
+            listed = parse_yaml(f"[{values}]", f"--grid {text}", ConfigError, "quote its values")
+        except ConfigError:
             listed = None
         if (
             not key

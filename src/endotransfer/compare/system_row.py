@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pydantic import JsonValue
 
 from endotransfer.config.strict import RawConfig
-from endotransfer.errors import ConfigError
+from endotransfer.errors import ConfigError, shown
 from endotransfer.registry import nearest
 
 TEXTS = ("label", "group", "same_as", "name", "preset", "variant")
@@ -43,14 +43,16 @@ def row_of(entry: str | RawConfig, before: Mapping[str, SystemRow]) -> SystemRow
         entry = _from_text(entry)
     for key in TEXTS:
         if not isinstance(entry.get(key), str | None):
-            raise ConfigError(f"systems: '{key}' is {entry[key]!r}; write a name, in quotes if need be.")
+            raise ConfigError(f"systems: '{key}' is {shown(entry[key])}; write a name, in quotes if need be.")
     for key in ("model", "training", "grid"):
         if not isinstance(entry.get(key), dict | None):
-            raise ConfigError(f"systems: '{key}' is {entry[key]!r}; write a section such as {{norm: batch}}.")
+            raise ConfigError(f"systems: '{key}' is {shown(entry[key])}; write a section such as {{norm: batch}}.")
     if entry.get("same_as") is not None:
         return _same(entry, before)
     if not entry.get("name"):
-        raise ConfigError(f"systems: {entry} names no method; add `name: ...` (`endotransfer methods` lists them).")
+        raise ConfigError(
+            f"systems: {shown(entry)} names no method; add `name: ...` (`endotransfer methods` lists them)."
+        )
     return SystemRow(
         label=entry.get("label") or "/".join(filter(None, (entry.get(key) for key in ("name", "preset", "variant")))),
         # A null of the method's own is a value (no teacher); a null name, preset or variant is none.

@@ -10,22 +10,26 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from endotransfer.config import Experiment
+from endotransfer.config import Experiment, ModelConfig
 from endotransfer.config.strict import RawConfig
 from endotransfer.engine.resuming import MAY_CHANGE, leaves
 from endotransfer.methods import method_config
+from endotransfer.methods.resolve import resolved
 
 Flat = dict[str, JsonValue]  # `training.epochs` -> 10
 APART = ("name", "seed", "method")  # what a run is called, drawn with, and what it compares
+BACKBONE = "model.backbone"
 ABSENT = "default"  # of a setting whose default has no fixed value
 
 
 def task_settings(experiment: Experiment) -> Flat:
-    """Data, model, training and evaluation, as far as they are not the default.
+    """Data, model, training and evaluation, as far as they are not the default, or that of the backbone's family.
 
     Of a path only the last name counts, and what merely carries a run (workers, devices) does not count.
     """
-    return _flat(experiment.model_dump(mode="json", exclude_defaults=True, exclude={*APART}))
+    written = _flat(experiment.model_dump(mode="json", exclude_defaults=True, exclude={*APART}))
+    usual = defaults_with(experiment.model.backbone)
+    return {place: value for place, value in written.items() if place not in usual or usual[place] != value}
 
 
 def method_settings(experiment: Experiment) -> Flat:
@@ -45,14 +49,16 @@ def _flat(tree: RawConfig) -> Flat:
 
 
 @cache
-def defaults() -> Flat:
-    experiment = Experiment.model_validate({"data": {"source": "x"}})
+def defaults_with(backbone: str) -> Flat:
+    """What an experiment has that says nothing but its data and its backbone."""
+    experiment = resolved(Experiment.model_validate({"data": {"source": "x"}, "model": {"backbone": backbone}}))
     tree = experiment.model_dump(mode="json", exclude={*APART})
-    return {place: value for place, value in _flat(tree).items() if place != "data.source"}
+    return {place: value for place, value in _flat(tree).items() if place not in ("data.source", "model.backbone")}
 
 
 def value_of(settings: Mapping[str, JsonValue], place: str) -> JsonValue:
-    return settings.get(place, defaults().get(place, ABSENT))
+    backbone = str(settings.get(BACKBONE, ModelConfig().backbone))
+    return backbone if place == BACKBONE else settings.get(place, defaults_with(backbone).get(place, ABSENT))
 
 
 def odd_settings(rows: Mapping[str, Sequence[Flat]]) -> dict[str, dict[str, list[JsonValue]]]:

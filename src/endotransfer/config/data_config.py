@@ -22,7 +22,7 @@ class FolderConfig(Strict):
 class SuperpixelConfig(Strict):
     """SLIC.  The paper gives no settings."""
 
-    segments_at_512: int = Field(default=1000, ge=1)  # scaled with the image's area
+    segments_at_512: int = Field(default=1000, ge=1, le=512 * 512)  # scaled with the image's area
     compactness: float = Field(default=10.0, gt=0)
 
 

@@ -10,7 +10,7 @@ from endotransfer.config.evaluation_config import EvaluationConfig
 from endotransfer.config.model_config import ModelConfig
 from endotransfer.config.strict import LARGEST_SEED, RawConfig, Strict
 from endotransfer.config.training_config import TrainingConfig
-from endotransfer.errors import ConfigError
+from endotransfer.errors import ConfigError, shown
 from endotransfer.paths import AnyPath, as_path
 
 
@@ -71,7 +71,7 @@ class Experiment(Strict):
                 raise ConfigError(f"there is no folder {folder}; check `{name}`.")
         further = settings.pop("data", {})
         if not isinstance(further, dict):
-            raise ConfigError(f"data is {further!r}; write a mapping such as {{'tags': False}}.")
+            raise ConfigError(f"data is {shown(further)}; write a mapping such as {{'tags': False}}.")
         raw = {"data": {**folders, "size": size, **further}, "method": method, **settings}
         return experiment_from(raw, "Experiment.quick")
 

@@ -12,10 +12,9 @@ from endotransfer.config.experiment import Experiment
 from endotransfer.config.strict import RawConfig
 from endotransfer.config.validation_errors import explain
 from endotransfer.errors import ConfigError
+from endotransfer.io import parse_yaml, read_yaml
 from endotransfer.recipes import locate
 
-# The reader raises its own error, ValueError for a date such as 2020-13-01, and RecursionError for `[[[[...`.
-BAD_YAML = (yaml.YAMLError, ValueError, RecursionError)
 # One file serves `train` and `benchmark`: these keys make it a suite, and an experiment has no use for them.
 SUITE_KEYS = ("systems", "seeds", "reference", "table", "phantom")
 
@@ -30,15 +29,11 @@ def read_experiment(path: Path | str, overrides: list[str] | None = None) -> Exp
 def read_mapping(path: Path) -> RawConfig:
     """What a YAML file holds, which must be a mapping; settings that were renamed have their new names."""
     try:
-        raw = yaml.safe_load(path.read_text())
+        raw = read_yaml(path, ConfigError, "mend it, or give another YAML file")
     except FileNotFoundError:
         raise ConfigError(
             f"there is no experiment file {path}, nor a recipe of that name (`endotransfer recipes`); check the path."
         ) from None
-    except (OSError, UnicodeDecodeError) as reason:
-        raise ConfigError(f"cannot read {path}: {reason}; give a YAML file.") from None
-    except BAD_YAML as reason:
-        raise ConfigError(f"{path} is not valid YAML ({_one_line(reason)}); mend that line.") from None
     if not isinstance(raw, dict):
         raise ConfigError(f"{path} holds no experiment: it should be a mapping with at least `data:`.")
     return rename_keys(raw, str(path))
@@ -101,11 +96,4 @@ def _override(raw: RawConfig, override: str) -> None:
         if not isinstance(inner, dict):
             raise ConfigError(f"--set {override}: '{section}' is a value, not a section; set it as a whole.")
         here = inner
-    try:
-        here[last] = yaml.safe_load(value)
-    except BAD_YAML:
-        raise ConfigError(f"--set {override}: cannot read the value {value!r}; quote it.") from None
-
-
-def _one_line(reason: Exception) -> str:
-    return " ".join(str(reason).split())
+    here[last] = parse_yaml(value, f"--set {override}: its value", ConfigError, "quote it")

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from endotransfer.config.strict import LARGEST_BATCH, Sides, Strict
+from endotransfer.config.strict import LARGEST_BATCH, MOST_EPOCHS, MOST_PROCESSES, MOST_STEPS, Sides, Strict
 
 Zoom = Annotated[float, Field(ge=0.1, le=10)]
 
@@ -30,8 +30,8 @@ class AugmentConfig(Strict):
 class TrainingConfig(Strict):
     """How any method is trained.  One schedule for every row of a table."""
 
-    epochs: int = Field(default=10, ge=1)
-    steps_per_epoch: int | None = Field(default=None, ge=1)  # None: one pass over the source set
+    epochs: int = Field(default=10, ge=1, le=MOST_EPOCHS)
+    steps_per_epoch: int | None = Field(default=None, ge=1, le=MOST_STEPS)  # None: one pass over the source set
     batch_source: int = Field(default=4, ge=1, le=LARGEST_BATCH)
     batch_target: int = Field(default=4, ge=1, le=LARGEST_BATCH)
     batch_reviewed: int = Field(default=4, ge=1, le=LARGEST_BATCH)  # where data.reviewed is `use`
@@ -41,28 +41,28 @@ class TrainingConfig(Strict):
     mean_teacher: float | None = Field(default=None, ge=0, lt=1)  # momentum of the averaged weights that predict
     sampling: Literal["images", "classes"] = "images"  # classes: each comes up equally often in source masks
     masked_share: float = Field(default=0.5, gt=0, le=1)  # of a source batch, where tag-only source images exist
-    optimiser: Literal["adam", "adamw", "sgd"] = "adam"
-    lr: float = Field(default=1e-4, gt=0)
+    optimiser: Literal["auto", "adam", "adamw", "sgd"] = "auto"  # auto, None: models/backbones/families.py
+    lr: float | None = Field(default=None, gt=0)
     head_lr_factor: float = Field(default=1.0, gt=0)  # multiplies lr for everything that is not backbone
-    weight_decay: float = Field(default=0.0, ge=0)
+    weight_decay: float | None = Field(default=None, ge=0)
     momentum: float = Field(default=0.9, ge=0, lt=1)  # of sgd
     schedule: Literal["staircase", "poly", "cosine", "constant"] = "staircase"
     decay: float = Field(default=0.7, gt=0, le=1)  # of the staircase
-    decay_steps: int = Field(default=950, ge=1)
+    decay_steps: int = Field(default=950, ge=1, le=MOST_STEPS)
     power: float = Field(default=0.9, gt=0)  # of poly
-    warmup_steps: int = Field(default=0, ge=0)  # linear, before any schedule
-    accumulate: int = Field(default=1, ge=1)  # batches whose gradients make one step
+    warmup_steps: int = Field(default=0, ge=0, le=MOST_STEPS)  # linear, before any schedule
+    accumulate: int = Field(default=1, ge=1, le=LARGEST_BATCH)  # batches whose gradients make one step
     clip: float | None = Field(default=None, gt=0)  # largest norm of a gradient
     precision: Literal["32", "bf16", "64"] = "32"
     compile: bool = False  # the recorded segmenter: faster steps after a minute of compiling
     graphs: bool = True  # CUDA graphs for the segmenter, where they change nothing but the speed
     accelerator: Literal["auto", "cpu", "cuda"] = "auto"  # auto: cuda or cpu, never MPS, which has no float64
-    devices: int = Field(default=1, ge=1)
-    nodes: int = Field(default=1, ge=1)
-    workers: int | None = Field(default=None, ge=0)  # loader processes; None: by the number of cores
+    devices: int = Field(default=1, ge=1, le=MOST_PROCESSES)
+    nodes: int = Field(default=1, ge=1, le=MOST_PROCESSES)
+    workers: int | None = Field(default=None, ge=0, le=MOST_PROCESSES)  # loader processes; None: by the number of cores
     augment: AugmentConfig = AugmentConfig()
-    checkpoint_every: int = Field(default=500, ge=1)  # steps
-    log_every: int = Field(default=10, ge=1)
+    checkpoint_every: int = Field(default=500, ge=1, le=MOST_STEPS)  # steps
+    log_every: int = Field(default=10, ge=1, le=MOST_STEPS)
     tensorboard: bool = True  # beside metrics.csv, which is always written
 
     @field_validator("precision", mode="before")

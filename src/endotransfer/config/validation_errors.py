@@ -3,22 +3,29 @@
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from endotransfer.errors import shortened, shown
 from endotransfer.registry import nearest
+
+MOST_FAULTS = 10  # told at once
+_LONGEST_PLACE = 200  # characters; keys are whatever the file says
 
 
 def explain(reason: ValidationError, root: type[BaseModel]) -> list[str]:
     """Pydantic's faults in plain words; an unknown key is answered with the nearest known one."""
-    return [_explain_one(fault, root) for fault in reason.errors()]
+    faults = reason.errors(include_url=False, include_context=False)
+    more = [f"and {len(faults) - MOST_FAULTS} more."] if len(faults) > MOST_FAULTS else []
+    return [_explain_one(fault, root) for fault in faults[:MOST_FAULTS]] + more
 
 
 def _explain_one(fault: ErrorDetails, root: type[BaseModel]) -> str:
-    place = ".".join(str(part) for part in fault["loc"])
+    place = shortened(".".join(str(part) for part in fault["loc"]), _LONGEST_PLACE)
     if fault["type"] == "extra_forbidden":
-        return f"unknown key '{place}'; {nearest(str(fault['loc'][-1]), _known_keys(root, fault['loc'][:-1]))}"
+        key = str(fault["loc"][-1])[:_LONGEST_PLACE]
+        return f"unknown key '{place}'; {nearest(key, _known_keys(root, fault['loc'][:-1]))}"
     if fault["type"] == "missing":
         return f"'{place}' is missing; add it."
     message = fault["msg"].removeprefix("Value error, ")
-    return f"'{place}' is {fault['input']!r}: {message[0].lower()}{message[1:]}." if place else f"{message}."
+    return f"'{place}' is {shown(fault['input'])}: {message[0].lower()}{message[1:]}." if place else f"{message}."
 
 
 def _known_keys(root: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:

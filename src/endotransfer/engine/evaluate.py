@@ -1,17 +1,20 @@
 """Evaluation in one pass over the test images: read, infer, score, all at the size of each image's own mask."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from endotransfer.batch import LESION, UNKNOWN_TAG, Sample
 from endotransfer.data.folders.classes import Classes
 from endotransfer.distributed import gather_texts, rank, world_size
-from endotransfer.engine.evaluation_images import EvaluationImage, read_batches
+from endotransfer.engine.evaluation_images import READERS, EvaluationImage, read_batches
 from endotransfer.engine.tag_agreement import TagAgreement
 from endotransfer.inference import (
     Forward,
@@ -23,6 +26,8 @@ from endotransfer.inference import (
     to_batch,
 )
 from endotransfer.metrics import Scores
+from endotransfer.metrics.counts import Counts
+from endotransfer.metrics.pixel_calibration import PixelCalibration, levels_of
 from endotransfer.metrics.pranet import PraNetScores
 
 
@@ -31,10 +36,12 @@ class InferredImage:
     """What the network predicts for one test image, at the image's own size."""
 
     image: EvaluationImage
-    probabilities: Tensor  # [K, H, W]
-    mask: Tensor  # [H, W]
+    probabilities: Tensor  # [K, H, W], where it was computed
+    mask: NDArray[np.uint8]  # [H, W]
+    peak: float  # the highest lesion probability
     tag_probability: float | None
-    student: Tensor | None  # the student's mask [H, W]
+    student: NDArray[np.uint8] | None  # the student's mask [H, W]
+    levels: NDArray[np.int16] | None  # [2, H, W] as `levels_of`, where there is ground truth
 
 
 @dataclass(frozen=True)
@@ -43,19 +50,31 @@ class Measurements:
 
     scores: Scores
     agreement: TagAgreement
+    calibration: PixelCalibration
     protocol: PraNetScores | None
 
-    def add(self, found: InferredImage) -> None:
+    def add(self, found: Sequence[InferredImage], pool: Executor) -> None:
+        """Take in a batch.  Pixels are counted in the threads of `pool`, whatever depends on the order here."""
+        for counts in pool.map(self._score, found):
+            if counts is not None:
+                self.calibration.add(counts)
+        for one in found:
+            sample, truth = one.image.sample, one.image.truth
+            if truth is not None and self.protocol is not None:
+                self.protocol.update(one.probabilities[1:].sum(0).cpu().numpy(), truth, sample.key)
+            if self.scores.lesions and sample.tag != UNKNOWN_TAG:
+                self.agreement.add(sample.tag, one.peak, one.mask, one.tag_probability, one.student)
+
+    def _score(self, found: InferredImage) -> Counts | None:
+        """Runs in a thread, so what adds up over images is returned instead of added."""
         sample, truth = found.image.sample, found.image.truth
-        if truth is not None:
-            self.scores.update(
-                found.mask.cpu(), torch.from_numpy(truth), key=sample.key, group=sample.group,
-                finding=sample.finding, tag=sample.tag, lesion_probability=found.tag_probability,
-            )  # fmt: skip
-            if self.protocol is not None:
-                self.protocol.update(found.probabilities[1:].sum(0).cpu().numpy(), truth, sample.key)
-        if self.scores.lesions and sample.tag != UNKNOWN_TAG:
-            self.agreement.add(sample.tag, found.probabilities, found.mask, found.tag_probability, found.student)
+        if truth is None or found.levels is None:
+            return None
+        self.scores.update(
+            found.mask, truth, key=sample.key, group=sample.group, finding=sample.finding, tag=sample.tag,
+            lesion_probability=found.tag_probability,
+        )  # fmt: skip
+        return PixelCalibration.count(found.levels, found.mask, truth)
 
 
 @torch.inference_mode()
@@ -63,7 +82,7 @@ def evaluate_samples(
     forward: Forward, samples: Sequence[Sample], classes: Classes, shape: tuple[int, int] | InferenceGeometry,
     device: torch.device, *, batch: int = 16, dtype: torch.dtype = torch.float32, student: Forward | None = None,
     lesions: bool = True, pranet: bool = False, flips: bool = False, shared: bool = False,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None, keep_contradictions: bool = True,
 ) -> tuple[Scores, dict[str, Any]]:  # fmt: skip
     """Score every image that has a mask; compare with the tag of every image that has one.
 
@@ -71,56 +90,83 @@ def evaluate_samples(
     `student` beside the predicting teacher adds how far the two agree.  `pranet` adds the figures of that protocol.
     `flips`: mean probabilities over four mirror images, as `predict --flips`; the student stays as it is.
     `shared`: all processes call this with the same samples; each takes its part, and all return the same.
+    `keep_contradictions`: False where nobody has compared tags with masks yet; the first that differ are an error.
     """
     geometry = shape if isinstance(shape, InferenceGeometry) else InferenceGeometry(shape)
     forward, student = geometry.wrap(forward), geometry.wrap(student) if student and lesions else None
     shared = shared and not pranet  # that protocol's sums stay in one process
     own = samples[rank() :: world_size()] if shared else samples
     protocol = PraNetScores() if pranet and lesions else None
-    measured = Measurements(Scores(classes.names, lesions), TagAgreement(), protocol)
-    for images in read_batches(own, classes, geometry.size, batch):
-        for found in _infer(images, forward, student, device, dtype, flips=flips):
-            measured.add(found)
-        if progress is not None:
-            progress(len(images))
-    scores, agreement = _gathered(measured, device) if shared else (measured.scores, measured.agreement)
+    measured = Measurements(Scores(classes.names, lesions), TagAgreement(), PixelCalibration(lesions), protocol)
+    with ThreadPoolExecutor(READERS) as counters:
+        for images in read_batches(own, classes, geometry.size, batch, keep_contradictions=keep_contradictions):
+            measured.add(_infer(images, forward, student, device, dtype, flips=flips), counters)
+            if progress is not None:
+                progress(len(images))
+    measured = _gathered(measured, device) if shared else measured
+    scores, calibration = measured.scores, measured.calibration.summary()
     if lesions and _only_normal_is_drawn(samples, scores):
-        scores = Scores(classes.names, lesions)  # an IoU over normal images alone would say nothing of lesions
+        # an IoU over normal images alone would say nothing of lesions
+        scores, calibration = Scores(classes.names, lesions), None
     figures = {"pranet": protocol.summary() if protocol is not None else None} if pranet else {}
-    return scores, agreement.figures() | figures
+    return scores, measured.agreement.figures() | ({"calibration": calibration} if calibration else {}) | figures
 
 
 def _infer(
     images: Sequence[EvaluationImage], forward: Forward, student: Forward | None, device: torch.device,
     dtype: torch.dtype, *, flips: bool,
-) -> Iterator[InferredImage]:  # fmt: skip
-    """One image after the other: maps at their own size may be large."""
+) -> list[InferredImage]:  # fmt: skip
+    """One image after the other, since maps at their own size may be large; a GPU is waited for once a batch."""
     inputs = to_batch([image.input for image in images], device, dtype)
     outputs = forward_views(forward, inputs, flips=flips)
     chances = tag_probabilities(outputs, len(images))
     second = student(inputs) if student is not None else None
-    for index, image in enumerate(images):
-        probabilities = mean_probabilities(outputs, index, image.size)
-        mask = _argmax(probabilities)
-        tagged = image.sample.tag != UNKNOWN_TAG
-        other = _argmax(logits_at(second, index, image.size)) if second is not None and tagged else None
-        yield InferredImage(image, probabilities, mask, chances[index], other)
+    maps = [mean_probabilities(outputs, index, image.size) for index, image in enumerate(images)]
+    masks, levels = zip(*map(_mask_and_levels, images, maps), strict=True)
+    tagged = [image.sample.tag != UNKNOWN_TAG for image in images]
+    students = [
+        _argmax(logits_at(second, index, image.size)) if second is not None and tagged[index] else None
+        for index, image in enumerate(images)
+    ]
+    peaks = torch.stack([1 - one[0].min() for one in maps]).tolist()
+    return [
+        InferredImage(
+            image, probabilities, _on_host(mask), peak, chance, None if other is None else _on_host(other),
+            None if steps is None else steps.cpu().numpy(),
+        )
+        for image, probabilities, mask, peak, chance, other, steps in zip(
+            images, maps, masks, peaks, chances, students, levels, strict=True
+        )
+    ]  # fmt: skip
+
+
+def _mask_and_levels(image: EvaluationImage, probabilities: Tensor) -> tuple[Tensor, Tensor | None]:
+    """uint8 [H, W] and, where there is ground truth, int16 [2, H, W] of `levels_of`: small, since they travel."""
+    best, mask = probabilities.max(0)
+    return mask.to(torch.uint8), levels_of(probabilities, best) if image.truth is not None else None
 
 
 def _argmax(values: Tensor) -> Tensor:
-    """[K, H, W] -> [H, W], as `argmax`, which takes seven times as long on a CPU."""
-    return values.max(0).indices
+    """[K, H, W] -> uint8 [H, W], as `argmax`, which takes seven times as long on a CPU."""
+    return values.max(0).indices.to(torch.uint8)
 
 
-def _gathered(measured: Measurements, device: torch.device) -> tuple[Scores, TagAgreement]:
+def _on_host(mask: Tensor) -> NDArray[np.uint8]:
+    return np.asarray(mask.cpu().numpy(), dtype=np.uint8)
+
+
+def _gathered(measured: Measurements, device: torch.device) -> Measurements:
     """The measurements of all processes, the same in each."""
     empty = measured.scores
-    own = json.dumps({"rows": empty.rows(), "agreement": vars(measured.agreement)})
+    counts = measured.calibration.counts.tolist()
+    own = json.dumps({"rows": empty.rows(), "agreement": vars(measured.agreement), "calibration": counts})
     scores, agreement = Scores(empty.classes, empty.lesions), TagAgreement()
+    calibration = PixelCalibration(empty.lesions)
     for part in map(json.loads, gather_texts(own, device)):
         scores.merge(Scores.from_rows(empty.classes, part["rows"], empty.lesions))
         agreement.merge(part["agreement"])
-    return scores, agreement
+        calibration.add(np.array(part["calibration"], np.int64))
+    return Measurements(scores, agreement, calibration, measured.protocol)
 
 
 def _only_normal_is_drawn(samples: Sequence[Sample], scores: Scores) -> bool:

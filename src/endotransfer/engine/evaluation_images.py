@@ -1,8 +1,10 @@
 """Test images for evaluation: decoded, checked and resized in threads, a few batches ahead of the network."""
 
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -15,7 +17,7 @@ from endotransfer.data.read.checked_mask import read_checked_mask
 from endotransfer.data.read.read_image import read_image
 from endotransfer.inference import network_input
 
-READERS = 4  # threads: decoding releases the interpreter
+READERS = max(4, min(16, os.cpu_count() or 1))  # threads: decoding releases the interpreter
 
 
 @dataclass(frozen=True)
@@ -29,27 +31,32 @@ class EvaluationImage:
 
 
 def read_batches(
-    samples: Sequence[Sample], classes: Classes, size: tuple[int, int] | None, batch: int
+    samples: Sequence[Sample],
+    classes: Classes,
+    size: tuple[int, int] | None,
+    batch: int,
+    *,
+    keep_contradictions: bool = True,
 ) -> Iterator[list[EvaluationImage]]:
     """`batch` images at a time, resized to `size`; never more than a few batches in memory.
 
     At their own sizes (None) no two images need be equal, so they come one by one.
     """
     batch = batch if size else 1
+    read = partial(_read, classes=classes, size=size, keep_contradictions=keep_contradictions)
     with ThreadPoolExecutor(READERS) as readers:
-        ahead = [readers.submit(_read, sample, classes, size) for sample in samples[: 2 * batch]]
+        ahead = [readers.submit(read, sample) for sample in samples[: 2 * batch]]
         rest = iter(samples[2 * batch :])
         while ahead:
             now, ahead = ahead[:batch], ahead[batch:]
             yield [future.result() for future in now]
-            ahead += [readers.submit(_read, sample, classes, size) for sample in islice(rest, len(now))]
+            ahead += [readers.submit(read, sample) for sample in islice(rest, len(now))]
 
 
-def _read(sample: Sample, classes: Classes, size: tuple[int, int] | None) -> EvaluationImage:
+def _read(sample: Sample, classes: Classes, size: tuple[int, int] | None, keep_contradictions: bool) -> EvaluationImage:
     pixels = read_image(sample.image)
     own = (pixels.shape[0], pixels.shape[1])
-    # A tag that contradicts its mask was an error, or was stated, before anything was trained.
     truth = None
     if sample.mask is not None:
-        truth = read_checked_mask(sample, own, classes, keep_contradictions=True).mask
+        truth = read_checked_mask(sample, own, classes, keep_contradictions=keep_contradictions).mask
     return EvaluationImage(sample, network_input(pixels, size), own, truth)

@@ -3,6 +3,7 @@
 A pass appears under its name only when it is whole, so a killed one leaves nothing that a resumed run could trust.
 """
 
+import io
 import shutil
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -12,8 +13,12 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
+from endotransfer.batch import IGNORE
+from endotransfer.engine.map_index import Digests, digest_of_map, join_shares, read_index, read_map, write_share
 from endotransfer.errors import CheckpointError
+from endotransfer.io import sync
 
+AGAIN = "start the run again with --force"
 MOST_WAITING = 256  # maps that may wait to be written
 WRITERS = 8  # threads: to compress a map takes longer than a GPU takes to make it
 
@@ -21,13 +26,16 @@ WRITERS = 8  # threads: to compress a map takes longer than a GPU takes to make 
 class MapStore:
     """Writes and reads the maps of one run, by epoch: class index by pixel, IGNORE where there is no label."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, classes: int | None = None) -> None:
+        self.folder, self.classes = folder, classes  # of labels; None: any value may be stored
         self._writers = ThreadPoolExecutor(WRITERS)
-        self._pending: list[Future[None]] = []
+        self._pending: list[Future[tuple[str, str]]] = []
         self._open: Path | None = None
+        self._written: Digests = {}  # in the open pass, by this process
+        self._indices: dict[int, Digests | None] = {}  # by epoch, as far as they were asked for
 
     def open_pass(self, epoch: int) -> None:
+        self._written = {}
         self._open = self.folder / f".epoch-{epoch:04d}.part"
         self._open.mkdir(parents=True, exist_ok=True)
 
@@ -37,17 +45,20 @@ class MapStore:
         while len(self._pending) > MOST_WAITING:  # a slow disk must not fill the memory
             self._wait_for(self._pending.pop(0))
         for key, values in zip(keys, maps.cpu().numpy(), strict=True):
-            self._pending.append(self._writers.submit(_write, self._open / f"{key}.png", values))
+            self._pending.append(self._writers.submit(_write, self._open, key, values))
 
     def flush(self) -> None:
         """Wait for this process's maps to be on disk."""
         pending, self._pending = self._pending, []
         for future in pending:
             self._wait_for(future)
+        if self._open is not None:
+            write_share(self._open, self._written)
 
-    def _wait_for(self, written: Future[None]) -> None:
+    def _wait_for(self, written: Future[tuple[str, str]]) -> None:
         try:
-            written.result()
+            key, digest = written.result()
+            self._written[key] = digest
         except OSError as reason:
             raise CheckpointError(
                 f"cannot write maps under {self.folder}: {reason}; free space and resume."
@@ -57,8 +68,12 @@ class MapStore:
         """Give the pass its name and return its folder.  Called once all processes have flushed."""
         assert self._open is not None
         final = self._folder_of(epoch)
+        join_shares(self._open)
+        self._indices.pop(epoch, None)
         shutil.rmtree(final, ignore_errors=True)
         self._open.rename(final)
+        self._open = None
+        sync(final.parent)
         return final
 
     def forget_before(self, epoch: int) -> None:
@@ -70,24 +85,40 @@ class MapStore:
     def read(self, epoch: int, key: str) -> NDArray[np.uint8]:
         """The map [H, W] that the pass before `epoch` stored for image `key`."""
         path = self._folder_of(epoch) / f"{key}.png"
+        if epoch not in self._indices:
+            self._indices = {epoch: read_index(self._folder_of(epoch))}
+        content = read_map(path, key, self._indices[epoch])
         try:
-            with Image.open(path, formats=["PNG"]) as image:
-                return np.asarray(image, dtype=np.uint8)
-        except (OSError, SyntaxError) as reason:
-            raise CheckpointError(
-                f"the stored map {path} is missing or damaged; delete the newest checkpoint and resume."
-            ) from reason
+            with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
+                values = np.asarray(image, dtype=np.uint8)
+        except (OSError, SyntaxError, ValueError) as reason:
+            raise CheckpointError(f"the stored map {path} is missing or damaged; {AGAIN}.") from reason
+        if self.classes is not None and ((values >= self.classes) & (values != IGNORE)).any():
+            raise CheckpointError(f"the stored map {path} holds labels of no class; {AGAIN}.")
+        return values
+
+    def check_pass(self, epoch: int) -> None:
+        """CheckpointError where a map of the pass before `epoch` is not the one that was stored."""
+        folder, digests = self._folder_of(epoch), read_index(self._folder_of(epoch))
+        stored = [path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.png")]
+        for key in stored if digests is None else digests:
+            self.read(epoch, key)
 
     def _folder_of(self, epoch: int) -> Path:
         return self.folder / f"epoch-{epoch:04d}"
 
-    def __getstate__(self) -> dict[str, Path]:
-        return {"folder": self.folder}  # loader processes only read
+    def __getstate__(self) -> tuple[Path, int | None]:
+        return self.folder, self.classes  # loader processes only read
 
-    def __setstate__(self, state: dict[str, Path]) -> None:
-        self.__init__(state["folder"])  # type: ignore[misc]
+    def __setstate__(self, state: tuple[Path, int | None]) -> None:
+        self.__init__(*state)  # type: ignore[misc]
 
 
-def _write(path: Path, values: NDArray[np.uint8]) -> None:
+def _write(folder: Path, key: str, values: NDArray[np.uint8]) -> tuple[str, str]:
+    """Store a map; returns its key and digest."""
+    path = folder / f"{key}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(values).save(path, compress_level=1)
+    content = io.BytesIO()
+    Image.fromarray(values).save(content, "PNG", compress_level=1)
+    path.write_bytes(content.getvalue())
+    return key, digest_of_map(content.getvalue())

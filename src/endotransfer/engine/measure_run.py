@@ -4,20 +4,23 @@ import datetime
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from endotransfer import __version__
 from endotransfer.batch import SegOutput
-from endotransfer.config import Experiment, FolderConfig
+from endotransfer.config import Experiment, FolderConfig, read_experiment
 from endotransfer.config.class_lists import protocol_of
+from endotransfer.engine.calibrate import fit_temperature
+from endotransfer.engine.choose_device import choose_device
 from endotransfer.engine.evaluate import evaluate_samples
 from endotransfer.engine.experiment_data import ExperimentData, read_role
 from endotransfer.engine.model_folder import load_model, save_model
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import CheckpointError, ConfigError, DataError
-from endotransfer.inference import geometry_of
+from endotransfer.inference import geometry_of, with_temperature
 from endotransfer.io import write_atomically
 from endotransfer.methods import Method
 from endotransfer.results import Results
@@ -32,15 +35,18 @@ def evaluate(
     device: str | None = None,
     pranet: bool = False,
     flips: bool = False,
+    contradictions: Literal["stop", "keep"] | None = None,
 ) -> Results:
     """Measure the model of `run` on the images of `folders`: their split `test` where they have one, unless asked.
+
+    `contradictions`: what becomes of a tag against its mask; None: what the run's experiment says, else an error.
 
     `pranet` adds the figures of the PraNet protocol under that key; `flips` averages over four mirror images, and the
     results say so.
     """
     if out is not None and out.exists():
         raise ConfigError(f"{out} exists already; choose another --out.")
-    where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    where = choose_device(device)
     model = load_model(Path(run), where)
     protocol = protocol_of(model.classes.names)
     parts = [FolderConfig(path=Path(folder), split=split) for folder in folders]
@@ -53,14 +59,25 @@ def evaluate(
             "evaluate it on data with its own classes."
         )
     lesions = model.info.tags or domain.classes.binary
+    keep = (contradictions or _contradictions_of(Path(run))) == "keep"
     scores, of_tags = evaluate_samples(
-        model, domain.samples, domain.classes, model.geometry, where, lesions=lesions, pranet=pranet, flips=flips
-    )
+        model, domain.samples, domain.classes, model.geometry, where, lesions=lesions, pranet=pranet, flips=flips,
+        keep_contradictions=keep,
+    )  # fmt: skip
     found = head_of(model.info.method.model_dump(), model.info.seed, theirs) | scores.summary().to_dict() | of_tags
+    found |= {"temperature": {"value": model.info.temperature}}
     results = Results.model_validate(found | ({"flips": True} if flips else {}))
     if out is not None:
         results.write(out, ConfigError)
     return results
+
+
+def _contradictions_of(run: Path) -> str:
+    """As the run was trained; a model folder by itself does not know."""
+    try:
+        return read_experiment(run / "config.yaml").data.contradictions
+    except ConfigError:
+        return "stop"
 
 
 def finish(
@@ -89,9 +106,13 @@ def finish(
         return output
 
     # Without autocast, as `evaluate` and `predict` will run the saved model.
+    dtype = next(predictor.parameters()).dtype
+    temperature = fit_temperature(
+        predict, experiment, experiment_data, device, dtype, target_masks=method.needs.masks_of_target
+    )
     scores, of_tags = evaluate_samples(
-        predict, experiment_data.test, experiment_data.test_classes, geometry_of(experiment), device,
-        batch=experiment.evaluation.batch, dtype=next(predictor.parameters()).dtype,
+        lambda images: with_temperature(predict(images), temperature.value), experiment_data.test,
+        experiment_data.test_classes, geometry_of(experiment), device, batch=experiment.evaluation.batch, dtype=dtype,
         student=predict_as_student if predictor is not student else None,
         lesions=experiment_data.tags or experiment_data.classes.binary, pranet=experiment.evaluation.pranet,
         shared=True,
@@ -100,7 +121,8 @@ def finish(
         return None
     head = head_of(experiment.method, experiment.seed, experiment_data.classes.names) | {"name": experiment.name}
     figures = scores.summary(experiment.evaluation.resamples).to_dict()
-    results = Results.model_validate(head | figures | of_tags | {"cost": cost} | method.findings())
+    fitted = {"temperature": temperature, "cost": cost}
+    results = Results.model_validate(head | figures | of_tags | fitted | method.findings())
     counts = {
         "source with mask": len(experiment_data.masked),
         "source with tag only": len(experiment_data.tagged),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from endotransfer import __version__
 from endotransfer.disclaimer import DISCLAIMER
+from endotransfer.engine.calibration_text import calibration_text
 from endotransfer.engine.model_info import ModelInfo
 from endotransfer.metrics import FIGURES
 from endotransfer.results import Results
@@ -30,10 +31,13 @@ the image's own size.
 ## Figures
 {_figures(results)}
 
+## Calibration
+{calibration_text(results.calibration, results.temperature)}
+
 {_remarks(results)}## Where it fails
 - On images of another kind of endoscope than its target domain: measure before you trust it (`endotransfer evaluate`).
 - On text, frames and boxes burnt into images, and on bubbles, bile and reflections, which resemble lesions.
-- Its probabilities are not calibrated.
+- Its probabilities hold, as far as they do, for images like those it was measured on.
 
 ## How it was made
 endotransfer {__version__}, backbone {info.model["backbone"]}; `config.yaml` of the run holds every setting.

@@ -1,7 +1,6 @@
 """`model/`: what is left when training is over.  Weights, what they need to run, and a card that says what they are."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,23 +8,25 @@ from typing import TYPE_CHECKING
 
 import torch
 from pydantic import ValidationError
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import save
 from torch import nn
 
 from endotransfer.batch import SegOutput
 from endotransfer.config import explain
 from endotransfer.data.folders.classes import Classes
-from endotransfer.engine.checkpoint import load_weights_into
+from endotransfer.engine.checkpoint import check_fits, load_weights_into
 from endotransfer.engine.model_card import model_card
-from endotransfer.engine.model_info import FORMAT, MethodRecord, ModelInfo, Origin
+from endotransfer.engine.model_info import MethodRecord, ModelInfo, Origin
+from endotransfer.engine.read_model import damaged, read_model_info, read_model_weights
 from endotransfer.errors import CheckpointError, ConfigError
-from endotransfer.inference import InferenceGeometry
+from endotransfer.inference import InferenceGeometry, with_temperature
 from endotransfer.io import write_atomically
 from endotransfer.models import segmenters  # noqa: F401  (registers the kinds of network)
 from endotransfer.models.network_spec import NETWORKS, package_of, rebuild, saved_network, spec_of
+from endotransfer.models.undrawn import build_undrawn, outline_of
 from endotransfer.registry import origin_of
 from endotransfer.results import Results
+from endotransfer.sealed_json import sealed
 
 if TYPE_CHECKING:
     from endotransfer.methods import Method  # a model is loaded without any method
@@ -43,9 +44,8 @@ class TrainedModel:
     geometry: InferenceGeometry  # how it is measured
 
     def __call__(self, images: torch.Tensor) -> SegOutput:
-        """`images` [B, 3, H, W] in [0, 1] at `shape` -> output."""
-        output: SegOutput = self.module(images, domain=self.domain)
-        return output
+        """`images` [B, 3, H, W] in [0, 1] at `shape` -> output, its logits at the model's temperature."""
+        return with_temperature(self.module(images, domain=self.domain), self.info.temperature)
 
 
 def save_model(
@@ -68,66 +68,45 @@ def save_model(
         domain=method.predict_as,
         seed=results.seed,
         geometry=geometry or InferenceGeometry(shape),
+        temperature=results.temperature.value if results.temperature else 1.0,
         network=network,
         method=MethodRecord.model_validate(settings),
         method_from=Origin(package=package_of(type(method)), module=origin_of(type(method))),
         model=method.task.model.model_dump(mode="json"),
     )
-    described = json.dumps(info.model_dump(mode="json"), indent=2)
-    write_atomically(folder / "config.json", described, CheckpointError)
+    write_atomically(folder / "config.json", sealed(info.to_json()), CheckpointError)
     write_atomically(folder / "README.md", model_card(info, results, data), CheckpointError)
 
 
 def load_model(run: Path, device: str | torch.device = "cpu") -> TrainedModel:
-    """Load `RUN/model` (or a model folder itself), verified against its checksum."""
+    """Load `RUN/model` (or a model folder itself), verified against its checksums."""
     folder = run / "model" if (run / "model").is_dir() else run
-    info = _read_info(folder)
-    module = _rebuild(folder / "config.json", info)
-    load_weights_into(module, _read_weights(folder / "weights.safetensors", info.sha256), folder)
+    info = read_model_info(folder)
+    weights = read_model_weights(folder / "weights.safetensors", info.sha256)
+    module = _rebuild(folder, info, weights)
     module.to(device).eval().requires_grad_(False)
     classes = Classes(tuple(info.classes), info.ignore)
     return TrainedModel(module, classes, info.shape, info.domain, info, info.geometry or InferenceGeometry(info.shape))
 
 
-def _read_info(folder: Path) -> ModelInfo:
+def _rebuild(folder: Path, info: ModelInfo, weights: dict[str, torch.Tensor]) -> nn.Module:
+    """The network that config.json describes; its outline is compared with the weights before it takes any memory."""
     path = folder / "config.json"
+
+    def build() -> nn.Module:
+        try:
+            return rebuild(info.network)
+        except ValidationError as reason:
+            spec = NETWORKS.get(info.network.kind)
+            raise damaged(path, "; ".join(explain(reason, spec)).rstrip(".")) from None
+        except (ConfigError, ArithmeticError, TypeError, ValueError, LookupError, AssertionError) as reason:
+            raise damaged(path, str(reason).rstrip(".")) from None  # values that no network can have
+
+    if (outline := outline_of(build)) is not None:
+        check_fits(outline, weights, folder)
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CheckpointError(f"{folder} holds no trained model; train one, or give the folder of a run.") from None
-    except (OSError, ValueError, RecursionError) as reason:
-        raise _damaged(path, reason) from None
-    if not isinstance(raw, dict) or "format" not in raw:
-        raise _damaged(path, "it describes no model")
-    if raw["format"] != FORMAT:
-        fix = "train it again with this version" if raw["format"] == 1 else "update endotransfer"
-        raise CheckpointError(f"{folder} was written by another version (format {raw['format']}); {fix}.")
-    try:
-        return ModelInfo.model_validate(raw)
-    except ValidationError as reason:
-        raise _damaged(path, "; ".join(explain(reason, ModelInfo)).rstrip(".")) from None
-
-
-def _rebuild(path: Path, info: ModelInfo) -> nn.Module:
-    """The network that config.json describes, its weights still to be filled in."""
-    try:
-        return rebuild(info.network)
-    except ValidationError as reason:
-        spec = NETWORKS.get(info.network.kind)
-        raise _damaged(path, "; ".join(explain(reason, spec)).rstrip(".")) from None
-    except (ConfigError, RuntimeError, TypeError, ValueError) as reason:  # values that no network can have
-        raise _damaged(path, str(reason).rstrip(".")) from None
-
-
-def _damaged(path: Path, reason: object) -> CheckpointError:
-    return CheckpointError(f"{path} is damaged ({' '.join(str(reason).split())}); copy the model again.")
-
-
-def _read_weights(path: Path, digest: str) -> dict[str, torch.Tensor]:
-    try:
-        if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-            raise CheckpointError(f"{path} is damaged (its checksum differs); copy the model again.")
-        weights: dict[str, torch.Tensor] = load_file(path)
-        return weights
-    except (OSError, SafetensorError) as reason:
-        raise CheckpointError(f"cannot read {path}: {reason}; copy the model again.") from None
+        module = build_undrawn(build)
+    except (RuntimeError, MemoryError) as reason:
+        raise damaged(path, str(reason).rstrip(".")) from None
+    load_weights_into(module, weights, folder)
+    return module

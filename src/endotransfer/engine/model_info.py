@@ -10,7 +10,8 @@ from endotransfer.inference import InferenceGeometry
 from endotransfer.models.network_spec import SavedNetwork
 
 FORMAT = 2  # 1: the network was rebuilt by its method
-Side = Annotated[int, Field(ge=1)]
+Side = Annotated[int, Field(ge=1, le=10_000)]
+ClassName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class Origin(BaseModel):
@@ -34,18 +35,25 @@ class MethodRecord(BaseModel):
 class ModelInfo(BaseModel):
     """All that is needed to run the weights beside it, and what they are."""
 
-    model_config = ConfigDict(frozen=True, protected_namespaces=())
+    model_config = ConfigDict(frozen=True, protected_namespaces=(), extra="forbid")
 
     format: int = FORMAT
-    sha256: str  # of weights.safetensors
-    classes: list[str] = Field(min_length=2, max_length=IGNORE)
-    ignore: int
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")  # of weights.safetensors
+    classes: list[ClassName] = Field(min_length=2, max_length=IGNORE)
+    ignore: int = Field(ge=0, le=IGNORE)
     shape: tuple[Side, Side]
     tags: bool
     domain: Literal["source", "target"]
     seed: int = Field(0, ge=0, le=LARGEST_SEED)
     geometry: InferenceGeometry | None = None  # None: the whole image at `shape`
+    temperature: float = Field(1.0, gt=0, le=100, allow_inf_nan=False)  # pixel logits are divided by it
     network: SavedNetwork
     method: MethodRecord
     method_from: Origin
     model: dict[str, JsonValue]  # the experiment's `model` section, for the record
+    onnx: dict[str, JsonValue] | None = None  # of a bundle: its graph
+    checksum: str | None = None  # of all the rest (sealed_json.py)
+
+    def to_json(self) -> dict[str, object]:
+        """What config.json holds, but for its checksum."""
+        return self.model_dump(mode="json", exclude={"checksum"} | ({"onnx"} if self.onnx is None else set()))

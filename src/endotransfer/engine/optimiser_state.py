@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from endotransfer.engine.optimiser_check import check_state, completed
 from endotransfer.errors import CheckpointError
 
 
@@ -49,21 +50,27 @@ def unpack_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor], packed
                     f"the stored optimiser belongs to another model (its {what} is not the configured one); "
                     "use the configuration it was trained with."
                 )
-        full = {
-            "state": {int(index): _unpack_all(values, tensors) for index, values in read["state"].items()},
-            "param_groups": [_unpack_all(group, tensors) for group in read["param_groups"]],
-        }
-        optimiser.load_state_dict(full)
-    except (KeyError, ValueError, TypeError, AttributeError) as reason:
+        state = {int(index): _unpack_all(values, tensors) for index, values in read["state"].items()}
+        own = optimiser.param_groups
+        groups = [
+            completed(mine, _unpack_all(group, tensors)) for mine, group in zip(own, read["param_groups"], strict=True)
+        ]
+        check_state(_bare(optimiser), state, groups)
+        optimiser.load_state_dict({"state": state, "param_groups": groups})
+    except (KeyError, ValueError, TypeError, AttributeError, RuntimeError, ArithmeticError) as reason:
         raise CheckpointError(
             "the stored optimiser is incomplete or malformed; resume from an earlier checkpoint."
         ) from reason
 
 
 def _identity(optimiser: Optimizer) -> OptimiserIdentity:
-    bare = getattr(optimiser, "optimizer", optimiser)  # Fabric wraps optimisers in a class of another name
     shapes = [[list(parameter.shape) for parameter in group["params"]] for group in optimiser.param_groups]
-    return {"kind": type(bare).__name__, "shapes": shapes}
+    return {"kind": type(_bare(optimiser)).__name__, "shapes": shapes}
+
+
+def _bare(optimiser: Optimizer) -> Optimizer:
+    bare: Optimizer = getattr(optimiser, "optimizer", optimiser)  # Fabric wraps optimisers in a class of another name
+    return bare
 
 
 def _pack(value: object, name: str, tensors: dict[str, Tensor]) -> object:

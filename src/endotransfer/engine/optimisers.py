@@ -6,6 +6,7 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from endotransfer.config import TrainingConfig
 from endotransfer.methods.base import Method
+from endotransfer.models.backbones.families import settled_training
 
 
 def build_optimisers(method: Method, phases: set[str], training: TrainingConfig) -> dict[str, Optimizer]:
@@ -20,6 +21,8 @@ def build_optimisers(method: Method, phases: set[str], training: TrainingConfig)
 
 def shared_optimiser(method: Method, phase: str, training: TrainingConfig) -> Optimizer:
     """The experiment's optimiser over the phase's networks, backbone and the rest in groups of their own."""
+    training = settled_training(training, method.task.model.backbone)
+    assert training.lr is not None and training.weight_decay is not None
     groups: dict[float, list[nn.Parameter]] = {}
     own = method.head_lr_factor()
     factor = training.head_lr_factor if own is None else own

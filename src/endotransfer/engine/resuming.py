@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-import yaml
-
 from endotransfer.config import Experiment
 from endotransfer.engine.run_folder import RunFolder
-from endotransfer.errors import CheckpointError, ConfigError
+from endotransfer.errors import CheckpointError, ConfigError, shown
+from endotransfer.io import read_yaml
 
 MAY_CHANGE = {
     "data.cache", "training.accelerator", "training.checkpoint_every", "training.devices", "training.log_every",
@@ -19,19 +18,23 @@ def check_same_experiment(run: RunFolder, experiment: Experiment) -> None:
     for place in sorted(then.keys() | now.keys()):
         if place not in MAY_CHANGE and then.get(place) != now.get(place):
             raise ConfigError(
-                f"{run.path} was begun with {place} = {then.get(place)} and now it is {now.get(place)}; "
+                f"{run.path} was begun with {place} = {_told(then.get(place))} and now it is {_told(now.get(place))}; "
                 "resume with the experiment it began with, or start a new run."
             )
 
 
 def _read(run: RunFolder) -> dict[str, object]:
     try:
-        before = yaml.safe_load(run.config.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError, ValueError) as reason:  # bytes that are no text are a ValueError
-        raise CheckpointError(f"{run.config} is damaged ({' '.join(str(reason).split())}); start a new run.") from None
+        before = read_yaml(run.config, CheckpointError, "start a new run")
+    except FileNotFoundError:
+        raise CheckpointError(f"{run.config} is missing; start a new run.") from None
     if not isinstance(before, dict):
         raise CheckpointError(f"{run.config} is damaged (it holds no experiment); start a new run.")
     return before
+
+
+def _told(value: object) -> str:
+    return value if isinstance(value, str) and len(value) < 200 else shown(value)
 
 
 def leaves(tree: object, place: str = "") -> Iterator[tuple[str, object]]:

@@ -1,7 +1,5 @@
 """From an experiment to a run folder: read the data, train, save the model, measure it."""
 
-import hashlib
-import json
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -12,8 +10,10 @@ from rich.console import Console
 
 from endotransfer.config import Experiment, as_yaml
 from endotransfer.data.pipeline.decode_cache import DecodeCache
+from endotransfer.distributed import naming_lost_processes
 from endotransfer.engine.callbacks import Callback
 from endotransfer.engine.checkpoint import list_steps, load_latest
+from endotransfer.engine.data_record import DataRecord
 from endotransfer.engine.experiment_data import ExperimentData, load_data
 from endotransfer.engine.first_process import in_first_process
 from endotransfer.engine.map_store import MapStore
@@ -21,7 +21,9 @@ from endotransfer.engine.measure_run import evaluate, finish
 from endotransfer.engine.resuming import check_same_experiment
 from endotransfer.engine.run_cost import run_cost
 from endotransfer.engine.run_folder import RunFolder, open_run
+from endotransfer.engine.run_lock import RunLock
 from endotransfer.engine.start_fabric import start_fabric
+from endotransfer.engine.tag_kinds import missing_tags
 from endotransfer.engine.trainer import Stopped, Trainer
 from endotransfer.engine.training_data import load_training_data
 from endotransfer.errors import ConfigError
@@ -43,11 +45,13 @@ def train(
     console: Console | None = None,
     callbacks: Sequence[Callback] = (),
     decode_cache: DecodeCache | None = None,
+    save_last: bool = True,
 ) -> Results | None:
     """Train and evaluate; returns what results.json holds, or None where the run was asked to stop early.
 
     The run folder is touched last: an experiment that cannot be built, or data that cannot be read, leaves no new
     folder behind and, with `force`, the old run in place.  `decode_cache`: shared with other runs of this process.
+    `save_last`: whether the end is a checkpoint too, from which a run that is killed while it measures goes on.
     """
     decode_cache = decode_cache or DecodeCache(most_sets=0)
     console = console or Console()
@@ -63,18 +67,33 @@ def train(
     method = cls(task, config)
     spec_of(method.predictor(), f"method {cls.name}")  # without one the trained model could not be loaded again
     run = RunFolder(Path(out))
+    record, lock = DataRecord(experiment_data, run.path), RunLock(run.path)
     training_data = load_training_data(
-        experiment, experiment_data, method.needs, MapStore(run.maps).read, console=console,
+        experiment, experiment_data, method.needs, MapStore(run.maps, task.classes).read, console=console,
         rank=fabric.global_rank, world_size=fabric.world_size, device=fabric.device, decode_cache=decode_cache,
     )  # fmt: skip
     notes = training_data.notes + notes
-    in_first_process(fabric, lambda: _open(run, experiment, resume=resume, force=force))
-    trainer = Trainer(
-        fabric, method, experiment.training, experiment.seed, training_data, run, console, digest_of(experiment_data),
-        callbacks,
-    )  # fmt: skip
+    in_first_process(fabric, lambda: _open(run, experiment, lock, resume=resume, force=force))
+    try:
+        trainer = Trainer(
+            fabric, method, experiment.training, experiment.seed, training_data, run, console, record, callbacks,
+            save_last=save_last,
+        )  # fmt: skip
+        with naming_lost_processes():
+            return _train(trainer, experiment, experiment_data, notes, resume=resume)
+    finally:
+        lock.release()
+
+
+def _train(
+    trainer: Trainer, experiment: Experiment, experiment_data: ExperimentData, notes: Counter[str], *, resume: bool
+) -> Results | None:
+    """Train from where the run is, then measure."""
+    fabric, run, console, method = trainer.fabric, trainer.run, trainer.console, trainer.method
     if fabric.is_global_zero:
         _say_notes(console, notes, method, experiment_data)
+        for sentence in missing_tags(experiment_data, method.name, asked=experiment.data.tags):
+            console.print(f"caution: {sentence}", markup=False, soft_wrap=True)
     try:
         if resume:
             _restore(trainer, run, console)
@@ -88,7 +107,7 @@ def train(
         console.print(str(stopped), markup=False, soft_wrap=True)
         return None
     finally:
-        training_data.batch_source.close()
+        trainer.data.batch_source.close()
         trainer.log.close()
     cost["conversions"] = dict(notes)
     writes = fabric.is_global_zero
@@ -101,18 +120,9 @@ def _notes_on_test_masks(experiment: Experiment, data: ExperimentData, decode_ca
     return decode_cache.mask_notes(data.test, data.test_classes, keep_contradictions=keep)
 
 
-def digest_of(experiment_data: ExperimentData) -> str:
-    """Which images take part in which role: a run may not be resumed on others."""
-    roles = [experiment_data.masked, experiment_data.tagged, experiment_data.target]
-    # Other ones, and it is another experiment.
-    roles += [role for role in (experiment_data.reviewed, experiment_data.normals) if role]
-    text = json.dumps([[sample.key for sample in role] for role in roles])
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def _open(run: RunFolder, experiment: Experiment, *, resume: bool, force: bool) -> None:
-    open_run(run.path, resume=resume, force=force)
-    if resume:
+def _open(run: RunFolder, experiment: Experiment, lock: RunLock, *, resume: bool, force: bool) -> None:
+    open_run(run.path, resume=resume, force=force, lock=lock)
+    if resume and run.config.exists():
         check_same_experiment(run, experiment)
     else:
         write_atomically(run.config, as_yaml(experiment), ConfigError)
@@ -123,7 +133,7 @@ def _restore(trainer: Trainer, run: RunFolder, console: Console) -> None:
         console.print(f"{run.path} has no checkpoint yet; starting from its beginning.", markup=False, soft_wrap=True)
         trainer.log.rewind(0)
         return
-    checkpoint, warnings = load_latest(run.checkpoints)
+    checkpoint, warnings = load_latest(run.checkpoints, trainer.check_maps)
     for warning in warnings:
         console.print(f"warning: {warning}", markup=False, soft_wrap=True)
     trainer.restore(checkpoint)

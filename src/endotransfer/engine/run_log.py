@@ -1,13 +1,15 @@
 """The figures of a run as they come: `metrics.csv` (one value a row) and TensorBoard, which show the same."""
 
 import csv
+import io
 from dataclasses import dataclass
 from pathlib import Path
 
 from endotransfer.engine.event_files import EventFiles
 from endotransfer.errors import CheckpointError
-from endotransfer.io import write_atomically
+from endotransfer.io import LARGEST_TABLE, read_bounded, write_atomically
 
+AWAY = "move it away"
 COLUMNS = ("step", "epoch", "stage", "name", "value")
 
 
@@ -24,12 +26,13 @@ class RunLog:
         """Forget figures of later steps than the checkpoint that a resumed run starts from."""
         if not self._path:
             return
-        header, *rows = self._path.read_text().splitlines(keepends=True)
+        text = read_bounded(self._path, CheckpointError, AWAY, LARGEST_TABLE).decode(errors="replace")
+        header, *rows = text.splitlines(keepends=True) or [",".join(COLUMNS) + "\n"]
         before = [row for row in rows if row.endswith("\n") and _written_before(step, row.split(","))]
         write_atomically(self._path, "".join([header, *before]), CheckpointError)
         if self._events is not None:
-            last = [row for row in csv.reader(before) if int(row[0]) == step]
-            self._events.rewind(step, {name: float(value) for _, _, _, name, value in last})
+            last = [row for row in map(_log_row, csv.reader(before)) if row is not None and row.step == step]
+            self._events.rewind(step, {row.name: row.value for row in last})
 
     def write(self, step: int, epoch: int, stage: str, figures: dict[str, float]) -> None:
         if not self._path:
@@ -65,9 +68,9 @@ class LogRow:
 def read_log(run: Path) -> list[LogRow]:
     """The figures that the run in folder `run` has logged; empty where there is no table that can be read."""
     try:
-        with (run / "metrics.csv").open(newline="", encoding="utf-8") as file:
-            header, *rows = csv.reader(file)
-    except (OSError, ValueError, csv.Error):
+        text = read_bounded(run / "metrics.csv", CheckpointError, AWAY, LARGEST_TABLE).decode("utf-8")
+        header, *rows = csv.reader(io.StringIO(text, newline=""))
+    except (CheckpointError, OSError, ValueError, csv.Error):
         return []
     return [found for row in rows if (found := _log_row(row))] if tuple(header) == COLUMNS else []
 
@@ -82,4 +85,6 @@ def _log_row(row: list[str]) -> LogRow | None:
 
 def _written_before(step: int, row: list[str]) -> bool:
     """Whether a row was written before the checkpoint of `step` was: a pass at that step comes after it."""
-    return row[0].isdigit() and (int(row[0]) < step or (int(row[0]) == step and not row[3].startswith("pass/")))
+    if len(row) != len(COLUMNS) or not row[0].isascii() or not row[0].isdigit() or len(row[0]) > 18:
+        return False
+    return int(row[0]) < step or (int(row[0]) == step and not row[3].startswith("pass/"))

@@ -1,12 +1,16 @@
 """Devices, processes and precision of a run (Lightning Fabric)."""
 
+from datetime import timedelta
 from typing import Literal
 
 import torch
 from lightning.fabric import Fabric
+from lightning.fabric.strategies.ddp import DDPStrategy
 
 from endotransfer.config import TrainingConfig
+from endotransfer.distributed import naming_lost_processes
 from endotransfer.errors import ConfigError
+from endotransfer.patience import FOR_RANKS, patience
 
 Precision = Literal["32-true", "bf16-mixed", "64-true"]
 PRECISIONS: dict[str, Precision] = {"32": "32-true", "bf16": "bf16-mixed", "64": "64-true"}
@@ -20,11 +24,14 @@ def start_fabric(training: TrainingConfig) -> Fabric:
     cuda = torch.cuda.is_available() and training.accelerator != "cpu"
     if cuda and training.devices > torch.cuda.device_count():  # pragma: needs cuda
         raise ConfigError(f"training.devices is {training.devices} but there are {torch.cuda.device_count()} GPUs.")
+    waits = timedelta(seconds=patience(FOR_RANKS))
     fabric = Fabric(
         accelerator="gpu" if cuda else "cpu", devices=training.devices, num_nodes=training.nodes,
-        strategy="ddp" if training.devices * training.nodes > 1 else "auto", precision=PRECISIONS[training.precision],
+        strategy=DDPStrategy(timeout=waits) if training.devices * training.nodes > 1 else "auto",
+        precision=PRECISIONS[training.precision],
     )  # fmt: skip
-    fabric.launch()
+    with naming_lost_processes(training.devices * training.nodes):
+        fabric.launch()
     if cuda:  # pragma: needs cuda
         torch.cuda.reset_peak_memory_stats()  # several runs in one process: each has its own peak
     return fabric

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 import numpy as np
-from torch import Tensor
+from numpy.typing import NDArray
 
-from endotransfer.metrics import auroc, confusion, tag_evidence
+from endotransfer.metrics import auroc, tag_evidence
 from endotransfer.metrics.percent import percent
+
+Labels = NDArray[np.uint8]
 
 
 @dataclass
@@ -21,18 +23,19 @@ class TagAgreement:
     tag_probabilities: list[float] = field(default_factory=list)
     teacher_student: list[list[list[int]]] = field(default_factory=list)  # 2 x 2 confusion of their lesion masks
 
-    def add(
-        self, tag: int, probabilities: Tensor, mask: Tensor, tag_probability: float | None, student: Tensor | None
-    ) -> None:
-        """`probabilities` [K, H, W]; `mask` and `student`, the student's mask, [H, W]."""
-        self.lesion_pixels.append(int((mask != 0).sum()))
-        self.pixels.append(mask.numel())
+    def add(self, tag: int, peak: float, mask: Labels, tag_probability: float | None, student: Labels | None) -> None:
+        """`mask` and `student`, the student's mask, [H, W]; `peak`: the highest lesion probability."""
+        lesion = int(np.count_nonzero(mask))
+        self.lesion_pixels.append(lesion)
+        self.pixels.append(mask.size)
         self.tags.append(tag)
-        self.peaks.append(float(1 - probabilities[0].min()))
+        self.peaks.append(peak)
         if tag_probability is not None:
             self.tag_probabilities.append(tag_probability)
         if student is not None:
-            self.teacher_student.append(confusion((mask != 0).cpu().long(), (student != 0).cpu().long(), 2).tolist())
+            of_student, both = int(np.count_nonzero(student)), int(np.count_nonzero((mask != 0) & (student != 0)))
+            neither = mask.size - lesion - of_student + both
+            self.teacher_student.append([[neither, lesion - both], [of_student - both, both]])
 
     def merge(self, other: Mapping[str, list[object]]) -> None:
         """Add the lists of another process, as `vars` gives them."""

@@ -15,6 +15,7 @@ from endotransfer.data.pipeline.to_device import to_device
 from endotransfer.distributed import sum_over_processes, world_size
 from endotransfer.engine.callbacks import Callback, CallbackList, TrainingEvent
 from endotransfer.engine.checkpoint import Checkpoint, list_steps
+from endotransfer.engine.data_record import CONTENTS, DataRecord
 from endotransfer.engine.first_process import in_first_process
 from endotransfer.engine.graphs import OFTEN, use_graphs
 from endotransfer.engine.map_store import MapStore
@@ -28,7 +29,7 @@ from endotransfer.engine.stop_signals import StopSignals
 from endotransfer.engine.target_pass import TargetPasses
 from endotransfer.engine.training_data import TrainingData
 from endotransfer.engine.training_progress import TrainingProgress
-from endotransfer.engine.training_state import restore_training, save_training
+from endotransfer.engine.training_state import finite_weights, restore_training, save_training
 from endotransfer.methods.base import Memo, Method
 
 
@@ -44,10 +45,11 @@ class Trainer:
 
     def __init__(
         self, fabric: Fabric, method: Method, training: TrainingConfig, seed: int, data: TrainingData,
-        run: RunFolder, console: Console, data_digest: str = "", callbacks: Sequence[Callback] = (),
+        run: RunFolder, console: Console, record: DataRecord | None = None, callbacks: Sequence[Callback] = (),
+        *, save_last: bool = True,
     ) -> None:  # fmt: skip
-        self.fabric, self.method, self.seed = fabric, method, seed
-        self.data, self.run, self.data_digest = data, run, data_digest
+        self.fabric, self.method, self.seed, self.save_last = fabric, method, seed, save_last
+        self.data, self.run, self.console, self.record = data, run, console, record
         self.plan = lay_out(method.stages(), data.steps_per_epoch)
         self.steps = self.plan[-1].last
         self.training = training = with_warmup(training, method.needs.warmup_share, self.steps)
@@ -58,7 +60,7 @@ class Trainer:
         phases = {phase for epoch in self.plan for phase in epoch.stage.phases}
         self.optimisers = build_optimisers(method, phases, training)
         self.phase_update = PhaseUpdate(fabric, method, training, self.optimisers, self.dtype, run)
-        self.maps = MapStore(run.maps)
+        self.maps = MapStore(run.maps, method.task.classes)
         self.pass_epoch: int | None = None  # whose pass stored the maps that training reads; None: there are none
         self.target_passes = TargetPasses(fabric, method, training, data, self.maps, run.propagation, console)
         # With accumulation the outputs of one batch outlive the forward of the next, which a graph would overwrite.
@@ -180,7 +182,10 @@ class Trainer:
         asked = self.stop.asked
         if world_size() > 1:  # one process asked to stop stops all, at the same step
             asked = bool(sum_over_processes(torch.tensor(float(asked), device=self.fabric.device)) > 0)
-        if asked or self.step % self.training.checkpoint_every == 0 or self.step == self.steps:
+        ended = self.step == self.steps
+        if ended and not self.save_last:
+            finite_weights(self.method, self.step)
+        elif asked or ended or self.step % self.training.checkpoint_every == 0:
             self.save()
             self.callbacks.on_checkpoint(event)
         if asked and self.step < self.steps:
@@ -190,12 +195,31 @@ class Trainer:
         in_first_process(self.fabric, self._save)
 
     def _save(self) -> None:
-        save_training(self.run, self.method, self.optimisers, step=self.step, steps=self.steps, data=self.data_digest)
+        if self.record is not None:
+            self.record.write()
+        digest = self._data_digest()
+        save_training(self.run, self.method, self.optimisers, step=self.step, steps=self.steps, data=digest)
         oldest = min(list_steps(self.run.checkpoints))
         self.maps.forget_before(next(epoch.pass_epoch for epoch in reversed(self.plan) if epoch.first <= oldest))
 
+    def _data_digest(self) -> str:
+        return self.record.digest() if self.record is not None else ""
+
+    def check_maps(self, step: int) -> None:
+        """CheckpointError where the stored maps that training goes on with after `step` are lost or damaged."""
+        for epoch in self.plan:
+            within = epoch.first < step < epoch.last
+            if epoch.stage.target_pass and (within or (epoch.first == step and epoch.pass_epoch != epoch.index)):
+                self.maps.check_pass(epoch.pass_epoch)
+
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on from `checkpoint`: same weights, same optimiser state, same step."""
-        restore_training(checkpoint, self.run, self.method, self.optimisers, steps=self.steps, data=self.data_digest)
+        digest, record = self._data_digest(), self.record
+        if record is not None and not str(checkpoint.state.get("data")).startswith(CONTENTS):
+            digest = record.names_digest()
+        restore_training(
+            checkpoint, self.run, self.method, self.optimisers, steps=self.steps, data=digest,
+            changes=record.changes if record else lambda: "",
+        )  # fmt: skip
         self.step = self.resumed_at = checkpoint.step
         self.log.rewind(self.step)

@@ -1,11 +1,12 @@
 """What survives a restart: weights, optimisers and the step, as a checkpoint holds them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypedDict
 
+from torch import Tensor
 from torch.optim import Optimizer
 
-from endotransfer.engine.checkpoint import Checkpoint, load_weights_into, save_checkpoint
+from endotransfer.engine.checkpoint import Checkpoint, load_weights_into, not_finite, save_checkpoint
 from endotransfer.engine.optimiser_state import PackedOptimiser, pack_optimiser, unpack_optimiser
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import CheckpointError, DataError, TrainingDiverged
@@ -25,18 +26,21 @@ def save_training(
     run: RunFolder, method: Method, optimisers: Mapping[str, Optimizer], *, step: int, steps: int, data: str
 ) -> None:
     """Write the checkpoint of `step`; weights that are not finite are refused, since nothing could go on from them."""
-    weights = method.state_dict()
-    broken = [name for name, value in weights.items() if value.is_floating_point() and not value.isfinite().all()]
-    if broken:
-        raise TrainingDiverged(
-            f"the weights {', '.join(broken[:3])} are not finite after step {step}, so they are not saved; "
-            "start a new run with a lower training.lr or with training.clip."
-        )
-    tensors = {"weights": weights}
+    tensors = {"weights": finite_weights(method, step)}
     state: TrainingState = {"step": step, "steps": steps, "data": data, "optimisers": {}}
     for phase, optimiser in optimisers.items():
         tensors[f"optimiser-{phase}"], state["optimisers"][phase] = pack_optimiser(optimiser)
     save_checkpoint(run.checkpoints, step, tensors, state)
+
+
+def finite_weights(method: Method, step: int) -> dict[str, Tensor]:
+    weights: dict[str, Tensor] = method.state_dict()
+    if broken := not_finite(weights):
+        raise TrainingDiverged(
+            f"the weights {', '.join(broken[:3])} are not finite after step {step}, so they are not saved; "
+            "start a new run with a lower training.lr or with training.clip."
+        )
+    return weights
 
 
 def restore_training(
@@ -47,16 +51,27 @@ def restore_training(
     *,
     steps: int,
     data: str,
+    changes: Callable[[], str] = lambda: "",
 ) -> None:
-    """Put the weights and optimiser states of `checkpoint` in place; refused where the run is over other images."""
+    """Put the weights and optimiser states of `checkpoint` in place; refused where the run is over other images.
+
+    `changes` says which.
+    """
     state = checkpoint.state
     if (state.get("steps"), state.get("data")) != (steps, data):
+        found = changes()
         raise DataError(
-            f"the images have changed since {run.path} was begun; bring back those it began with, or start a new run."
+            f"the images have changed since {run.path} was begun{f' ({found})' if found else ''}; bring back those it "
+            "began with, or start a new run."
         )
-    load_weights_into(method, checkpoint.tensors["weights"], checkpoint.path)
-    packed = state.get("optimisers")
-    if not isinstance(packed, dict):
-        raise CheckpointError(f"{checkpoint.path} holds no optimisers; resume from an earlier checkpoint.")
+    weights, packed = checkpoint.tensors.get("weights"), state.get("optimisers")
+    if weights is None or not isinstance(packed, dict):
+        lacking = "weights" if weights is None else "optimisers"
+        raise CheckpointError(f"{checkpoint.path} holds no {lacking}; resume from an earlier checkpoint.")
+    if state.get("step") != checkpoint.step or not 0 <= checkpoint.step <= steps:
+        raise CheckpointError(f"{checkpoint.path} is of no step of this run; resume from an earlier checkpoint.")
+    if not_finite(weights):
+        raise CheckpointError(f"{checkpoint.path} holds weights that are not finite; resume from an earlier one.")
+    load_weights_into(method, weights, checkpoint.path)
     for phase, optimiser in optimisers.items():
         unpack_optimiser(optimiser, checkpoint.tensors.get(f"optimiser-{phase}", {}), packed.get(phase, {}))

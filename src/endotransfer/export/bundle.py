@@ -18,6 +18,7 @@ from endotransfer.export.check import Check, check_against_torch
 from endotransfer.io import write_atomically
 from endotransfer.predict.onnx_predictor import GRAPH, OnnxPredictor
 from endotransfer.predict.predictor import Predictor
+from endotransfer.sealed_json import sealed
 
 
 def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, images: Path | None = None) -> Check:
@@ -93,8 +94,7 @@ def _write_config(
     }
     if check is not None:
         facts["checked"] = {"images": check.images, "sizes": check.sizes, "largest_difference": check.largest}
-    content_of_both = info.model_dump(mode="json") | {"onnx": facts}
-    write_atomically(out / "config.json", json.dumps(content_of_both, indent=2), CheckpointError)
+    write_atomically(out / "config.json", sealed(info.to_json() | {"onnx": facts}), CheckpointError)
 
 
 def _clear(out: Path, *, remove: bool) -> None:

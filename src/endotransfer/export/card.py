@@ -1,12 +1,13 @@
 """The card of a bundle: the model's own, with what the run knows of its data and figures, and how the graph is used."""
 
 import hashlib
-import json
 from pathlib import Path
 
 from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.engine.model_folder import TrainedModel
+from endotransfer.errors import CheckpointError
 from endotransfer.export.check import Check
+from endotransfer.io import read_bounded, read_json_object
 from endotransfer.metrics.figure import figures, leading_first
 from endotransfer.metrics.group_kinds import describe_groups
 from endotransfer.results import Results
@@ -14,7 +15,7 @@ from endotransfer.results import Results
 
 def bundle_card(run: Path, model_folder: Path, model: TrainedModel, size: tuple[int, int] | None, check: Check) -> str:
     """Markdown; what a copied model folder no longer knows is said to be unknown."""
-    card = (model_folder / "README.md").read_text(encoding="utf-8") if (model_folder / "README.md").is_file() else ""
+    card = _text_of(model_folder / "README.md")
     results = Results.read_if_whole(run / "results.json")
     parts = [card.rstrip(), _fingerprint(run, model, results), _figures(results), _graph(model, size, check)]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -39,15 +40,24 @@ def _digest_of_data(run: Path) -> str | None:
     if states and (digest := _data_of(states[-1])):
         return digest
     config = run / "config.yaml"
-    return f"config.yaml {hashlib.sha256(config.read_bytes()).hexdigest()[:32]}" if config.is_file() else None
+    if not config.is_file():
+        return None
+    content = read_bounded(config, CheckpointError, "restore it from a copy, or remove it")
+    return f"config.yaml {hashlib.sha256(content).hexdigest()[:32]}"
+
+
+def _text_of(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    return read_bounded(path, CheckpointError, "restore it from a copy, or remove it").decode(errors="replace")
 
 
 def _data_of(state: Path) -> str | None:
     try:
-        content = json.loads(state.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data = read_json_object(state, CheckpointError).get("data")
+    except CheckpointError:
         return None
-    return str(content["data"]) if isinstance(content, dict) and content.get("data") else None
+    return data if isinstance(data, str) and data else None
 
 
 def _figures(results: Results | None) -> str:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from endotransfer.engine.model_folder import TrainedModel
 from endotransfer.errors import ConfigError
+from endotransfer.inference import with_temperature
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -25,10 +26,12 @@ class Plain(nn.Module):
     def __init__(self, model: TrainedModel) -> None:
         super().__init__()
         self.module, self.domain, self.tags = model.module, model.domain, model.info.tags
+        self.temperature = model.info.temperature
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        output = self.module(images, domain=self.domain)
-        return (output.logits, output.tag_logits) if self.tags else (output.logits,)
+        output = with_temperature(self.module(images, domain=self.domain), self.temperature)
+        assert output.tag_logits is not None or not self.tags
+        return (output.logits,) if output.tag_logits is None or not self.tags else (output.logits, output.tag_logits)
 
 
 def export_network(model: TrainedModel, shape: tuple[int, int]) -> "ModelProto":

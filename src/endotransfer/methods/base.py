@@ -12,6 +12,8 @@ from torch.optim import Optimizer
 
 from endotransfer.batch import Batch, SegOutput, SourceSet
 from endotransfer.config import RawConfig, Strict
+from endotransfer.losses.cross_entropy import Reduction
+from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.task import Needs, Progress, Stage, TaskInfo
 from endotransfer.models.mean_teacher import MeanTeacher
 from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
@@ -125,6 +127,15 @@ class Method(nn.Module):
         """The network that the experiment asks for, with S1 where there are tags."""
         task = self.task
         return build_segmenter(task.model, task.classes, task.tags)
+
+    def supervised_terms(self, batch: Batch, reduction: Reduction = "mean") -> dict[str, Tensor]:
+        """Equations 2 and 3 on all that is known of both domains, and nothing that transfers: a warm-up's objective."""
+        source, target = batch.source, batch.target
+        assert source is not None
+        if target is None:
+            return source_terms(source, self.segmenter(source.images, domain="source"), reduction=reduction)
+        on_source, on_target = self.forward_both(source.images, target.images)
+        return source_terms(source, on_source, reduction=reduction) | target_tag_term(target, on_target)
 
     @property
     def device(self) -> torch.device:

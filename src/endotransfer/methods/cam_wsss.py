@@ -102,8 +102,8 @@ class CamWsss(Method):
 
     def _equivariant(self, target: TargetBatch) -> tuple[SegOutput, dict[str, Tensor]]:
         """What the segmenter makes of target images, and S1's terms on them and on smaller copies."""
-        whole, small = self._features(target.images), self._features(rescaled(target.images, SMALLER))
-        output, head = self.segmenter.heads(whole), self.segmenter.tag_head
+        maps, small = self._maps(target.images), self._maps(rescaled(target.images, SMALLER))[-1]
+        output, head, whole = self.segmenter.heads(maps), self.segmenter.tag_head, maps[-1]
         assert head is not None and output.tag_logits is not None and target.tags is not None
         tags_of_both = [classification(logits, target.tags) for logits in (output.tag_logits, head(small))]
         apart = equivariance_loss(lesion_activation(head, whole), lesion_activation(head, small), target.tags)
@@ -115,9 +115,9 @@ class CamWsss(Method):
     def _activation(self, images: Tensor) -> Tensor:
         """S1's map [B, h, w] of target images [B, 3, H, W]."""
         assert self.segmenter.tag_head is not None
-        return lesion_activation(self.segmenter.tag_head, self._features(images))
+        return lesion_activation(self.segmenter.tag_head, self._maps(images)[-1])
 
-    def _features(self, images: Tensor) -> Tensor:
-        """What S1 sees of target images."""
+    def _maps(self, images: Tensor) -> list[Tensor]:
+        """The backbone's maps of target images; S1 sees the last."""
         self.segmenter.enter("target")
-        return self.segmenter.stages(images)[-1]
+        return self.segmenter.stages(images)

@@ -32,7 +32,7 @@ from endotransfer.losses.label_distribution import counts_by_row, distribution_l
 from endotransfer.losses.landmarks import confident_landmarks, landmark_weights, region_labels, region_means
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method
-from endotransfer.methods.task import Needs, Stage
+from endotransfer.methods.task import WARM_UP, Needs, Stage, after_warm_up
 from endotransfer.models.descriptor import FrozenDescriptor
 from endotransfer.models.local_features import LocalFeatures
 from endotransfer.pseudo_labels.region_classifier import RegionClassifier
@@ -42,7 +42,7 @@ from endotransfer.pseudo_labels.target_set import TargetSet
 class CLConfig(Strict):
     """A weight of 0 leaves its question out."""
 
-    warmup_epochs: int = Field(1, ge=0)  # on the source alone
+    warmup_epochs: int = Field(1, ge=0)  # before anything is transferred
     distribution_weight: float = Field(0.1, ge=0)
     sharpness: float = Field(5.0, gt=0)  # the power
     ridge: float = Field(3.0, gt=0)  # penalty of the regression, in units of its inputs' variance
@@ -53,6 +53,7 @@ class CLConfig(Strict):
 class CL(Method):
     name = "cl"
     summary = "curriculum adaptation: predicted label distributions and sure super-pixels supervise the target"
+    revision = 2
     needs = Needs(superpixels=True)
     Config: ClassVar[type[Strict]] = CLConfig
     config: CLConfig
@@ -73,10 +74,9 @@ class CL(Method):
         return networks
 
     def stages(self) -> list[Stage]:
-        warmup = min(self.config.warmup_epochs, self.task.epochs - 1)
-        landmarks, epochs = self.config.landmark_weight > 0, self.task.epochs - warmup
+        landmarks, epochs = self.config.landmark_weight > 0, self.task.epochs
         curriculum = Stage("curriculum", epochs, target_pass=landmarks, pass_every=epochs)  # landmarks stay as they are
-        return [Stage("warm-up", warmup, target=False), curriculum] if warmup else [curriculum]
+        return after_warm_up(self.config.warmup_epochs, curriculum, self.task.tags)
 
     def prepare(self, source: SourceSet, target: TargetSet | None) -> None:
         """Regression and classifier, before the first step: a resumed run finds them in its checkpoint."""
@@ -126,10 +126,10 @@ class CL(Method):
         return confident_landmarks(scores, areas, regions, self.config.landmark_share)
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
+        if self.progress.stage == WARM_UP:
+            return self.supervised_terms(batch)
         source, target = batch.source, batch.target
-        assert source is not None
-        if target is None:  # warm-up
-            return source_terms(source, self.segmenter(source.images, domain="source"))
+        assert source is not None and target is not None
         on_source, on_target = self.forward_both(source.images, target.images)
         terms = source_terms(source, on_source) | target_tag_term(target, on_target)
         if self.config.distribution_weight:

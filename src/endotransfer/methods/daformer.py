@@ -69,8 +69,9 @@ class Daformer(Dacs):
             return terms
         masked = len(source.masks)
         things = self.config.things or tuple(range(1, self.task.classes))
-        cells = thing_cells(source.masks, output.logits[:masked], things)
-        distance = feature_distance(output.aux["backbone"][:masked], self.imagenet(source.images[:masked]), cells)
+        features = output.aux["backbone"][:masked]  # a pyramid's last map is coarser than its logits
+        cells = thing_cells(source.masks, features.new_empty(masked, self.task.classes, *features.shape[-2:]), things)
+        distance = feature_distance(features, self.imagenet(source.images[:masked]), cells)
         return terms | {"feature_distance": self.config.distance_weight * distance}
 
     def findings(self) -> dict[str, object]:

@@ -38,7 +38,7 @@ from endotransfer.losses.domain_confusion import (
 )
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method
-from endotransfer.methods.task import Stage, TaskInfo, warm_start
+from endotransfer.methods.task import WARM_UP, Stage, TaskInfo, after_warm_up_share
 from endotransfer.models.critics.cell_critics import CellCritic
 
 
@@ -47,7 +47,7 @@ class NmdConfig(Strict):
 
     weight: float = Field(0.05, ge=0)  # of the critic of all cells, in the encoder's loss
     class_weight: float | None = Field(None, ge=0)  # of the class critics; None: the same
-    warmup_share: float = Field(0.25, ge=0, lt=1)  # of the epochs, on the source alone; the next two are of the rest
+    warmup_share: float = Field(0.25, ge=0, lt=1)  # of the epochs, without transfer; the next two are of the rest
     ramp: float = Field(0.4, gt=0)  # share of the steps over which a weight rises, once its term has begun
     class_from: float = Field(1 / 3, ge=0, le=1)  # share of the steps before the class term reaches the encoder
     critic_lr: float = Field(1e-3, gt=0)
@@ -57,6 +57,7 @@ class NmdConfig(Strict):
 class Nmd(Method):
     name = "nmd"
     summary = "NMD: critics of single feature cells, one for all and one a class"
+    revision = 2
     Config: ClassVar[type[Strict]] = NmdConfig
     config: NmdConfig
     critics: nn.ModuleDict  # "all": a CellCritic; "classes": a list of them
@@ -83,7 +84,8 @@ class Nmd(Method):
         return config.weight if config.class_weight is None else config.class_weight
 
     def stages(self) -> list[Stage]:
-        return warm_start(self.config.warmup_share, Stage("transfer", self.task.epochs, tuple(self.phases)))
+        transfer = Stage("transfer", self.task.epochs, tuple(self.phases))
+        return after_warm_up_share(self.config.warmup_share, transfer, self.task.tags)
 
     def optimiser(self, phase: str) -> Optimizer | None:
         if phase != "critic":
@@ -95,10 +97,10 @@ class Nmd(Method):
         if phase == "critic":
             terms = self._terms(domain_loss, domain_loss, **memo)
             return {f"critic_{name}": value for name, value in terms.items()}
+        if self.progress.stage == WARM_UP:
+            return self.supervised_terms(batch)
         source, target = batch.source, batch.target
-        assert source is not None
-        if target is None:  # warm-up
-            return source_terms(source, self.segmenter(source.images, domain="source"))
+        assert source is not None and target is not None
         on_source, on_target = self.forward_both(source.images, target.images)
         terms = source_terms(source, on_source) | target_tag_term(target, on_target)
         features = (on_source.features, on_target.features)

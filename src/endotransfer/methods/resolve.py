@@ -7,6 +7,7 @@ from endotransfer.errors import ConfigError
 from endotransfer.methods.base import METHODS, Method
 from endotransfer.methods.former_names import with_present_names
 from endotransfer.methods.task import TaskInfo
+from endotransfer.models.backbones.families import settled_model, settled_training
 
 
 def method_config(settings: RawConfig) -> tuple[type[Method], str, Strict]:
@@ -28,12 +29,15 @@ def method_config(settings: RawConfig) -> tuple[type[Method], str, Strict]:
 
 
 def resolved(experiment: Experiment) -> Experiment:
-    """The same experiment with every field of its method written out, so that a later default changes nothing."""
+    """The same experiment with every field of its method, and all that goes by the backbone's family, written out, so
+    that a later default changes nothing."""
     cls, preset, config = method_config(experiment.method)
     settings = {"name": cls.name, "preset": preset, **config.model_dump(mode="json")}
     if (variant := experiment.method.get("variant")) is not None:
         settings["variant"] = variant
-    return experiment.model_copy(update={"method": settings})
+    model, training = experiment.model, experiment.training
+    settled = {"model": settled_model(model), "training": settled_training(training, model.backbone)}
+    return experiment.model_copy(update=settled | {"method": settings})
 
 
 def task_info(experiment: Experiment, classes: int, tags: bool) -> TaskInfo:

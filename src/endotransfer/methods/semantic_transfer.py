@@ -19,14 +19,12 @@ from endotransfer.losses.centroids import Average, Distance, DomainCentroids, Hi
 from endotransfer.losses.cross_entropy import Reduction, segmentation
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method
-from endotransfer.methods.task import Stage
+from endotransfer.methods.task import WARM_UP, Stage, after_warm_up
 from endotransfer.models.critics.strided_critics import Discriminator
 from endotransfer.pseudo_labels.label_target_set import label_target_set
 from endotransfer.pseudo_labels.portion import portion
 from endotransfer.pseudo_labels.rules import VoteRule, Voting
 from endotransfer.pseudo_labels.target_set import TargetSet
-
-WARM_UP = "warm-up"
 
 
 class SemanticTransferConfig(Strict):
@@ -35,8 +33,8 @@ class SemanticTransferConfig(Strict):
     # Eq. 1: L_C + L_S + eta L_D + mu L_SRT.  A weight of 0 leaves the term out.
     eta: float = Field(0.3, ge=0)
     mu: float = Field(10.0, ge=0)
-    warmup_epochs: int = Field(1, ge=0)  # before the transfer: Eq. 3 on the source alone
-    warmup_tags: bool = False  # and Eq. 2 on both domains, so that S1 knows the target before it is labelled
+    warmup_epochs: int = Field(1, ge=0)  # before the transfer: Eqs. 2 and 3 on the source alone
+    warmup_tags: bool = False  # and Eq. 2 on the target, so that S1 knows it before it is labelled
     # Eq. 3.  PAPER: sums over pixels; then L_S is 1e4 to 1e5 and every other weight is noise.
     reduction: Reduction = "mean"
     # Algorithms 1 and 2, Eq. 5
@@ -96,11 +94,9 @@ class SemanticTransfer(Method):
         return networks
 
     def stages(self) -> list[Stage]:
-        warmup = min(self.config.warmup_epochs, self.task.epochs - 1)
         phases = ("net", "critic") if self.config.eta else ("net",)
-        transfer = Stage("transfer", self.task.epochs - warmup, phases, target_pass=self.config.pseudo_labels)
-        first = Stage(WARM_UP, warmup, target=self.config.warmup_tags and self.task.tags)
-        return [first, transfer] if warmup else [transfer]
+        transfer = Stage("transfer", self.task.epochs, phases, target_pass=self.config.pseudo_labels)
+        return after_warm_up(self.config.warmup_epochs, transfer, self.config.warmup_tags and self.task.tags)
 
     def optimiser(self, phase: str) -> Optimizer | None:
         if phase == "critic":
@@ -120,16 +116,13 @@ class SemanticTransfer(Method):
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         if phase == "critic":
             return {"critic": tell_apart(self.critic, memo)}
-        source, target = batch.source, batch.target
-        assert source is not None
-        reduction = self.config.reduction
-        if target is None:  # warm-up without the target's tags
-            return source_terms(source, self.segmenter(source.images, domain="source"), reduction=reduction)
+        source, target, reduction = batch.source, batch.target, self.config.reduction
+        if self.progress.stage == WARM_UP:
+            return self.supervised_terms(batch, reduction)
+        assert source is not None and target is not None
         source_output, target_output = self.forward_both(source.images, target.images)
         source_logits = source_output.at(source.images.shape[-2:])
         terms = source_terms(source, source_output, source_logits, reduction) | target_tag_term(target, target_output)
-        if self.progress.stage == WARM_UP:
-            return terms
         target_logits = target_output.at(target.images.shape[-2:])
         if target.stored is not None:
             terms["segmentation_target"] = segmentation(target_logits, target.stored, reduction)

@@ -18,7 +18,7 @@ from endotransfer.losses.adversarial import fool, tell_apart
 from endotransfer.losses.centroids import DomainCentroids
 from endotransfer.losses.supervised_terms import source_terms
 from endotransfer.methods.base import Memo, Method
-from endotransfer.methods.task import Stage
+from endotransfer.methods.task import WARM_UP, Stage, after_warm_up
 from endotransfer.models.critics.strided_critics import Discriminator
 from endotransfer.models.mean_teacher import MeanTeacher
 from endotransfer.pseudo_labels.label_target_set import label_target_set
@@ -98,10 +98,10 @@ class TagTransfer(Method):
         wanted = self.config.warmup_epochs
         if not self.task.tags:  # nothing but the segmenter says what is where: a class it does not know yet is lost
             wanted = max(wanted, round(UNTAGGED_WARMUP * self.task.epochs))
-        warmup = min(wanted, self.task.epochs - 1)
         phases = ("net", "critic") if self.config.eta else ("net",)
-        transfer = Stage("transfer", self.task.epochs - warmup, phases, target_pass=True)
-        return [Stage("warm-up", warmup, target=False), transfer] if warmup else [transfer]
+        transfer = Stage("transfer", self.task.epochs, phases, target_pass=True)
+        # Of the source alone: the first pass judges what the segmenter knows without the target's tags.
+        return after_warm_up(wanted, transfer, tags=False)
 
     def prepare(self, source: SourceSet, target: TargetSet | None) -> None:
         assert target is not None
@@ -125,10 +125,10 @@ class TagTransfer(Method):
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         if phase == "critic":
             return {"critic": tell_apart(self.critic, memo)}
+        if self.progress.stage == WARM_UP:
+            return self.supervised_terms(batch)
         source, target = batch.source, batch.target
-        assert source is not None
-        if target is None:  # warm-up
-            return source_terms(source, self.segmenter(source.images, domain="source"))
+        assert source is not None and target is not None
         on_source, on_target = self.forward_both(source.images, target.images)
         source_logits, target_logits = (
             output.at(images.shape[-2:]) for output, images in ((on_source, source.images), (on_target, target.images))

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 
 from endotransfer.config import ModelConfig
 
+WARM_UP = "warm-up"  # the stage before anything is transferred
+
 
 @dataclass(frozen=True)
 class TaskInfo:
@@ -39,11 +41,20 @@ class Stage:
     steps: int | None = None  # of an epoch; None: as many as the experiment's epochs have
 
 
-def warm_start(share: float, stage: Stage) -> list[Stage]:
-    """`stage` with the first `share` of its epochs on the source alone: at least one of them, and never all."""
-    warmup = min(max(1, round(share * stage.epochs)), stage.epochs - 1) if share else 0
+def after_warm_up(warmup: int, stage: Stage, tags: bool) -> list[Stage]:
+    """`stage` with the first `warmup` of its epochs given to a warm-up, which never takes all of them.
+
+    Nothing is transferred in it, but S1 learns the `tags` of both domains, so that every system knows a normal image
+    from one with a lesion before it labels or aligns anything.
+    """
+    warmup = min(warmup, stage.epochs - 1)
     rest = replace(stage, epochs=stage.epochs - warmup)
-    return [Stage("warm-up", warmup, target=False), rest] if warmup else [rest]
+    return [Stage(WARM_UP, warmup, target=tags), rest] if warmup else [rest]
+
+
+def after_warm_up_share(share: float, stage: Stage, tags: bool) -> list[Stage]:
+    """The same with a `share` of the epochs, and at least one unless the share is 0."""
+    return after_warm_up(max(1, round(share * stage.epochs)) if share else 0, stage, tags)
 
 
 @dataclass(frozen=True)

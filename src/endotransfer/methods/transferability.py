@@ -27,7 +27,7 @@ from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.losses.transfer_gate import gate_weights, gated_fooling, weights_at
 from endotransfer.methods.base import Memo, Method
-from endotransfer.methods.task import Stage
+from endotransfer.methods.task import WARM_UP, Stage, after_warm_up
 from endotransfer.models.critics.cell_critics import FeatureCritic
 from endotransfer.pseudo_labels.label_target_set import label_target_set
 from endotransfer.pseudo_labels.portion import portion
@@ -36,7 +36,7 @@ from endotransfer.pseudo_labels.target_set import TargetSet
 
 
 class TransferabilityConfig(Strict):
-    warmup_epochs: int = Field(1, ge=0)  # on the source alone
+    warmup_epochs: int = Field(1, ge=0)  # before anything is transferred
     gate: float = Field(0.5, ge=0, le=1)  # how much less a cell counts whose domain is plain; 0: all count the same
     eta: float = Field(0.01, ge=0)  # of the features that fool the critic
     critic_lr: float = Field(1e-4, gt=0)
@@ -46,6 +46,7 @@ class TransferabilityConfig(Strict):
 class Transferability(Method):
     name = "transferability"
     summary = "after the authors' later work: a critic's doubt says which target cells count in labels and transfer"
+    revision = 2
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",), "critic": ("critic",)}
     presets: ClassVar[dict[str, RawConfig]] = {"default": {}, "tags": {"fill_normal": True}}
     Config: ClassVar[type[Strict]] = TransferabilityConfig
@@ -61,10 +62,9 @@ class Transferability(Method):
         return bool(self.config.gate or self.config.eta)
 
     def stages(self) -> list[Stage]:
-        warmup = min(self.config.warmup_epochs, self.task.epochs - 1)
         phases = ("net", "critic") if self._has_critic() else ("net",)
-        transfer = Stage("transfer", self.task.epochs - warmup, phases, target_pass=True)
-        return [Stage("warm-up", warmup, target=False), transfer] if warmup else [transfer]
+        transfer = Stage("transfer", self.task.epochs, phases, target_pass=True)
+        return after_warm_up(self.config.warmup_epochs, transfer, self.task.tags)
 
     def optimiser(self, phase: str) -> Optimizer | None:
         return Adam(self.critic.parameters(), lr=self.config.critic_lr) if phase == "critic" else None
@@ -80,10 +80,10 @@ class Transferability(Method):
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         if phase == "critic":
             return {"critic": tell_apart(self.critic, memo)}
+        if self.progress.stage == WARM_UP:
+            return self.supervised_terms(batch)
         source, target = batch.source, batch.target
-        assert source is not None
-        if target is None:  # warm-up
-            return source_terms(source, self.segmenter(source.images, domain="source"))
+        assert source is not None and target is not None
         on_source, on_target = self.forward_both(source.images, target.images)
         memo |= {"source": on_source.features.detach(), "target": on_target.features.detach()}
         terms = source_terms(source, on_source) | target_tag_term(target, on_target)

@@ -34,7 +34,7 @@ from endotransfer.losses.weak_labels import (
     weak_labels,
 )
 from endotransfer.methods.base import Memo, Method
-from endotransfer.methods.task import Stage, TaskInfo
+from endotransfer.methods.task import WARM_UP, Stage, TaskInfo, after_warm_up
 from endotransfer.models.critics.class_critics import ClassCritics
 from endotransfer.models.critics.strided_critics import SoftmaxCritic
 
@@ -42,7 +42,7 @@ from endotransfer.models.critics.strided_critics import SoftmaxCritic
 class WeakSegDaConfig(Strict):
     """A weight of 0 leaves a term and its critics out."""
 
-    warmup_epochs: int = Field(1, ge=0)  # on the source alone
+    warmup_epochs: int = Field(1, ge=0)  # before anything is transferred
     tag_weight: float = Field(0.2, ge=0)  # of the weak labels' loss, where tags make them
     pseudo_weight: float = Field(0.01, ge=0)  # and where the model does
     threshold: float = Field(0.2, ge=0, le=1)  # of a score, above which the model takes a class for present
@@ -54,6 +54,7 @@ class WeakSegDaConfig(Strict):
 class WeakSegDa(Method):
     name = "weak_seg_da"
     summary = "WeakSegDA: image scores of each class learn the tags; critics align each class's features"
+    revision = 2
     presets: ClassVar[dict[str, RawConfig]] = {"default": {}}
     Config: ClassVar[type[Strict]] = WeakSegDaConfig
     config: WeakSegDaConfig
@@ -75,9 +76,8 @@ class WeakSegDa(Method):
         return networks
 
     def stages(self) -> list[Stage]:
-        warmup = min(self.config.warmup_epochs, self.task.epochs - 1)
-        adapt = Stage("adapt", self.task.epochs - warmup, tuple(self.phases))
-        return [Stage("warm-up", warmup, target=False), adapt] if warmup else [adapt]
+        adapt = Stage("adapt", self.task.epochs, tuple(self.phases))
+        return after_warm_up(self.config.warmup_epochs, adapt, self.task.tags)
 
     def optimiser(self, phase: str) -> Optimizer | None:
         if phase != "critic":
@@ -88,10 +88,10 @@ class WeakSegDa(Method):
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         if phase == "critic":
             return self._critic_terms(memo)
+        if self.progress.stage == WARM_UP:
+            return self.supervised_terms(batch)
         source, target = batch.source, batch.target
-        assert source is not None
-        if target is None:  # warm-up
-            return source_terms(source, self.segmenter(source.images, domain="source"))
+        assert source is not None and target is not None
         on_source, on_target = self.forward_both(source.images, target.images)
         source_logits, target_logits = on_source.at(source.images.shape[-2:]), on_target.at(target.images.shape[-2:])
         terms = source_terms(source, on_source, source_logits) | target_tag_term(target, on_target)

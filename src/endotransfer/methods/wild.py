@@ -28,7 +28,7 @@ from endotransfer.losses import size_constraint as sizes
 from endotransfer.losses.domain_confusion import confusion_loss, domain_loss, ramp, scores_of
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
 from endotransfer.methods.base import Memo, Method
-from endotransfer.methods.task import Stage, TaskInfo, warm_start
+from endotransfer.methods.task import WARM_UP, Stage, TaskInfo, after_warm_up_share
 from endotransfer.models.critics.cell_critics import CellCritic
 from endotransfer.pseudo_labels.target_set import TargetSet
 
@@ -41,7 +41,7 @@ class WildConfig(Strict):
     weight: float = Field(1.0, ge=0)  # of the confusion loss
     size_weight: float = Field(0.1, ge=0)
     sizes: Literal["dual", "penalty"] = "dual"
-    warmup_share: float = Field(0.25, ge=0, lt=1)  # of the epochs, on the source alone
+    warmup_share: float = Field(0.25, ge=0, lt=1)  # of the epochs, without transfer
     ramp: float = Field(0.6, gt=0)  # share of the other steps over which the critic's weight rises
     slack: float = Field(2.0, ge=0)  # largest multiplier of a lower bound
     iterations: int = Field(50, ge=1)  # of the dual ascent
@@ -53,6 +53,7 @@ class WildConfig(Strict):
 class Wild(Method):
     name = "wild"
     summary = "FCNs in the Wild: a critic of single feature cells, and class sizes as on the source"
+    revision = 2
     presets: ClassVar[dict[str, RawConfig]] = {"dual": {}, "penalty": {"sizes": "penalty"}}
     Config: ClassVar[type[Strict]] = WildConfig
     config: WildConfig
@@ -81,7 +82,8 @@ class Wild(Method):
         self.size_statistics.copy_(statistics)
 
     def stages(self) -> list[Stage]:
-        return warm_start(self.config.warmup_share, Stage("transfer", self.task.epochs, tuple(self.phases)))
+        transfer = Stage("transfer", self.task.epochs, tuple(self.phases))
+        return after_warm_up_share(self.config.warmup_share, transfer, self.task.tags)
 
     def optimiser(self, phase: str) -> Optimizer | None:
         return Adam(self.critic.parameters(), lr=self.config.critic_lr) if phase == "critic" else None
@@ -89,10 +91,10 @@ class Wild(Method):
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
         if phase == "critic":
             return {"critic": domain_loss(scores_of(self.critic, memo["features"]))}
+        if self.progress.stage == WARM_UP:
+            return self.supervised_terms(batch)
         source, target = batch.source, batch.target
-        assert source is not None
-        if target is None:  # warm-up
-            return source_terms(source, self.segmenter(source.images, domain="source"))
+        assert source is not None and target is not None
         on_source, on_target = self.forward_both(source.images, target.images)
         terms = source_terms(source, on_source) | target_tag_term(target, on_target)
         if self.config.weight:

@@ -41,8 +41,8 @@ class ASPP(nn.Module):
     ) -> None:
         super().__init__()
         self.channels = out_channels
-        dilated = [_layer(in_channels, out_channels, norm, dilation=rate) for rate in rates]
-        self.views = nn.ModuleList([_layer(in_channels, out_channels, norm), *dilated])
+        dilated = [conv_layer(in_channels, out_channels, norm, dilation=rate) for rate in rates]
+        self.views = nn.ModuleList([conv_layer(in_channels, out_channels, norm), *dilated])
         self.whole_image = nn.Sequential(
             nn.AdaptiveAvgPool2d(1),
             nn.Conv2d(in_channels, out_channels, 1, bias=False),
@@ -50,7 +50,7 @@ class ASPP(nn.Module):
             nn.GroupNorm(1, out_channels),
             nn.ReLU(inplace=True),
         )
-        self.fuse = _layer((len(rates) + 2) * out_channels, out_channels, norm)
+        self.fuse = conv_layer((len(rates) + 2) * out_channels, out_channels, norm)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, features: Tensor) -> Tensor:
@@ -88,7 +88,7 @@ def tag_log_probabilities(tag_logits: Tensor) -> Tensor:
     return at_least_float32(tag_logits.detach()).log_softmax(1).clamp(min=LEAST_LOG_P)[:, :, None, None]
 
 
-def _layer(in_channels: int, out_channels: int, norm: str, dilation: int | None = None) -> nn.Sequential:
+def conv_layer(in_channels: int, out_channels: int, norm: str, dilation: int | None = None) -> nn.Sequential:
     """Convolution (3x3 where dilated, else 1x1), normalisation, ReLU; the map keeps its size."""
     size, reach = (3, dilation) if dilation else (1, 0)
     convolution = nn.Conv2d(in_channels, out_channels, size, padding=reach, dilation=max(reach, 1), bias=False)

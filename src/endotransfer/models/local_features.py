@@ -13,10 +13,14 @@ from torch.nn.functional import avg_pool2d, normalize
 from endotransfer.config import ModelConfig
 from endotransfer.models.backbones.backbone import shallow_backbone
 from endotransfer.models.backbones.on_backbone import OnBackbone
+from endotransfer.models.pyramid import at_size
 
 
 class LocalFeatures(OnBackbone):
-    """Images [B, 3, H, W] -> descriptions [B, 2 C, H / 8, W / 8] of each neighbourhood; it is never trained."""
+    """Images [B, 3, H, W] -> descriptions [B, 2 C, H / 8, W / 8] of each neighbourhood; it is never trained.
+
+    From the first map at 1/8 of the image, or at what `model.local_stride` says; of a ViT, the first that is taken.
+    """
 
     def __init__(self, model: ModelConfig, norm: str | None = None) -> None:
         """`norm`: of a checkpoint that is to fill it; None: what the weights of `model` ask for."""
@@ -29,7 +33,7 @@ class LocalFeatures(OnBackbone):
 
     @torch.no_grad()
     def forward(self, images: Tensor) -> Tensor:
-        features = self.stages(images)[-1]
+        features = at_size(self.stages(images)[-1], self.backbone.grid(images))
         features = features.to(torch.promote_types(features.dtype, torch.float32))  # statistics follow
         smooth = normalize(avg_pool2d(features, 3, stride=1, padding=1), dim=1)
         return torch.cat([math.sqrt(self.backbone.channels) * smooth, within_image(smooth)], dim=1)

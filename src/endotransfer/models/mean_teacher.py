@@ -1,6 +1,8 @@
 """A mean teacher: a copy of a module whose weights follow the student's as an exponential moving average."""
 
+from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +16,7 @@ class MeanTeacher(nn.Module):
         super().__init__()
         self.momentum = momentum
         self.module = deepcopy(student).requires_grad_(False).eval()
+        self._pairs: _Pairs | None = None
 
     @torch.no_grad()
     def forward(self, *inputs: Tensor, **options: str) -> object:
@@ -32,13 +35,34 @@ class MeanTeacher(nn.Module):
         copied.
         """
         momentum = min(1 - 1 / (step + 1), self.momentum)
-        pairs = list(zip(_tensors(self.module), _tensors(student), strict=True))
-        moving = [(mine, theirs.to(mine)) for mine, theirs in pairs if mine.is_floating_point()]
-        mine, theirs = ([pair[side] for pair in moving] for side in (0, 1))
-        get_ema_multi_avg_fn(momentum)(mine, theirs, None)  # type: ignore[no-untyped-call]
-        for own, other in pairs:
-            if not own.is_floating_point():
-                own.copy_(other)
+        if self._pairs is None or self._pairs.student is not student:
+            self._pairs = _Pairs.of(self.module, student)
+        get_ema_multi_avg_fn(momentum)(self._pairs.mine, self._pairs.theirs, None)  # type: ignore[no-untyped-call]
+        for own, other in self._pairs.copied:
+            own.copy_(other)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "MeanTeacher":
+        """Moved to another device or precision, the copy has other tensors."""
+        self._pairs = None
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return self
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The copy's tensors beside the student's, listed once: walking all modules takes longer than the update itself."""
+
+    student: nn.Module
+    mine: list[Tensor]
+    theirs: list[Tensor]
+    copied: list[tuple[Tensor, Tensor]]  # no floats, so that there is no mean of them
+
+    @classmethod
+    def of(cls, module: nn.Module, student: nn.Module) -> "_Pairs":
+        pairs = list(zip(_tensors(module), _tensors(student), strict=True))
+        moving = [pair for pair in pairs if pair[0].is_floating_point()]
+        copied = [pair for pair in pairs if not pair[0].is_floating_point()]
+        return cls(student, [mine for mine, _ in moving], [theirs for _, theirs in moving], copied)
 
 
 def _tensors(module: nn.Module) -> list[Tensor]:

@@ -4,10 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from endotransfer.data.read.read_image import read_image
 from endotransfer.errors import DataError
+from endotransfer.predict.image_input import ImageLike, as_pixels
 from endotransfer.predict.inputs import list_inputs
 from endotransfer.predict.prediction import Marks, Pixels, Prediction
 
@@ -19,17 +18,16 @@ class ImagePredictor(ABC):
     batch_size = 1  # images that are best predicted at a time
 
     @abstractmethod
-    def predict_batch(self, images: Sequence[Pixels]) -> list[Prediction]:
-        """RGB pixels uint8 [H, W, 3], each of its own size."""
+    def predict_batch(self, images: Sequence[ImageLike]) -> list[Prediction]:
+        """Paths, or RGB pixels uint8 [H, W, 3], each of its own size."""
 
     def mark_batch(self, images: Sequence[Pixels]) -> list[Marks]:
         """The same without the probabilities of the losing classes."""
         return [Marks(one.mask, one.certainty, one.lesion_probability) for one in self.predict_batch(images)]
 
-    def predict(self, image: Path | str | Pixels) -> Prediction:
+    def predict(self, image: ImageLike) -> Prediction:
         """`image`: a path, or RGB pixels uint8 [H, W, 3]."""
-        pixels = read_image(Path(image)) if isinstance(image, (str, Path)) else np.ascontiguousarray(image)
-        return self.predict_batch([pixels])[0]
+        return self.predict_batch([as_pixels(image)])[0]
 
     def predict_folder(
         self, folder: Path | str, *, unreadable: Callable[[Path, DataError], None] | None = None

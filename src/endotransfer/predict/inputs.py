@@ -1,18 +1,16 @@
 """What a user asks to have predicted: images and videos in files, folders and patterns, each with a safe name."""
 
 import glob
-import hashlib
-import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from endotransfer.data.folders.listing import SUFFIXES
+from endotransfer.data.folders.listing import SUFFIXES, leads_outside
+from endotransfer.data.folders.safe_name import LONGEST as LONGEST
+from endotransfer.data.folders.safe_name import safe_name as safe_name
 from endotransfer.data.read.image_limits import VIDEO_ENDINGS
 from endotransfer.errors import DataError
-
-LONGEST = 120  # bytes of a name; file systems take 255, and endings and numbers are still to come
-_UNFIT = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\ud800-\udfff]')
 
 
 @dataclass(frozen=True)
@@ -40,23 +38,17 @@ def list_inputs(given: Sequence[Path], *, videos: bool = True) -> list[Input]:
     return list(found.values())
 
 
-def safe_name(text: str) -> str:
-    """`text` without what a file system or a terminal could stumble over, and not too long for either."""
-    name = _UNFIT.sub("_", text).strip(". ") or "_"
-    raw = name.encode()
-    if len(raw) <= LONGEST:
-        return name
-    digest = hashlib.blake2b(text.encode(errors="surrogateescape"), digest_size=4).hexdigest()
-    return f"{raw[: LONGEST - 9].decode(errors='ignore')}-{digest}"
-
-
 def _files_of(entry: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path | None, Path]]:
     """(folder that was searched, file)."""
     if (entry / "images").is_dir():  # a folder in the native layout: its masks are not for predicting
         entry = entry / "images"
     if entry.is_dir():
         files = sorted(entry.rglob("*"))
-        yield from ((entry, file) for file in files if file.suffix.lower() in endings and file.is_file())
+        found = [file for file in files if file.suffix.lower() in endings and file.is_file()]
+        inside = [file for file in found if not leads_outside(file, entry)]
+        if len(inside) < len(found):
+            print(f"note: {len(found) - len(inside)} links that leave {entry} are not followed", file=sys.stderr)
+        yield from ((entry, file) for file in inside)
     elif entry.exists():
         yield None, entry
     elif glob.has_magic(str(entry)):

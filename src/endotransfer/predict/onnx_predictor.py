@@ -1,24 +1,32 @@
 """An exported bundle for Python, run by ONNX Runtime alone: torch is never imported."""
 
 import hashlib
-import json
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, Field, ValidationError
 
-from endotransfer.errors import CheckpointError, ConfigError
+from endotransfer.errors import CheckpointError, ConfigError, shortened
+from endotransfer.io import LARGEST_TEXT, read_bounded, read_json_object
+from endotransfer.predict.external_data import uses_external_data
+from endotransfer.predict.image_input import ImageLike, as_batch
 from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.prediction import Marks, Pixels, Prediction, most_probable
+from endotransfer.sealed_json import is_intact
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 GRAPH = "model.onnx"
+LARGEST_GRAPH = 2**31  # bytes; a protocol buffer can be no larger
+AGAIN = "export the bundle again"
+Side = Annotated[int, Field(ge=1, le=10_000)]
 FLIPS: tuple[tuple[int, ...], ...] = ((), (1,), (0,), (0, 1))  # axes of [H, W] that are mirrored
 
 
@@ -33,14 +41,18 @@ class OnnxPredictor(ImagePredictor):
         self.classes = info.classes
         self.flips = FLIPS if flips else FLIPS[:1]
         self.size = info.size
-        self._session = _session(folder / GRAPH, info.digest, threads)
+        self._path = folder / GRAPH
+        self._session = _session(self._path, info.digest, threads)
         self._outputs = [output.name for output in self._session.get_outputs()]
+        if [one.name for one in self._session.get_inputs()] != ["images"] or "probabilities" not in self._outputs:
+            raise _unusable(self._path, "it does not turn `images` into `probabilities`")
 
-    def predict_batch(self, images: Sequence[Pixels]) -> list[Prediction]:
-        found = [self._probabilities(image) for image in images]
+    def predict_batch(self, images: Sequence[ImageLike]) -> list[Prediction]:
+        batch = as_batch(images)
+        found = [self._probabilities(image) for image in batch]
         return [
             Prediction(most_probable(values)[0], values, tag, image, self.classes)
-            for image, (values, tag) in zip(images, found, strict=True)
+            for image, (values, tag) in zip(batch, found, strict=True)
         ]
 
     def mark_batch(self, images: Sequence[Pixels]) -> list[Marks]:
@@ -66,8 +78,42 @@ class OnnxPredictor(ImagePredictor):
                 f"this bundle was exported for images of {width} x {height} pixels and was given one of "
                 f"{images.shape[2]} x {images.shape[1]}; export it again without --size."
             )
-        results = dict(zip(self._outputs, self._session.run(None, {"images": images}), strict=True))
-        return results["probabilities"], results.get("lesion_probability")
+        results = dict(zip(self._outputs, self._run(images), strict=True))
+        probabilities, tags = results["probabilities"], results.get("lesion_probability")
+        self._check(images, probabilities, tags)
+        return probabilities, tags
+
+    def _run(self, images: Pixels) -> list[NDArray[np.float32]]:
+        try:
+            found: list[NDArray[np.float32]] = self._session.run(None, {"images": images})
+        except Exception as reason:  # the runtime has exceptions of its own, which share no other class
+            raise _unusable(self._path, reason) from None
+        return found
+
+    def _check(self, images: Pixels, probabilities: NDArray[np.float32], tags: NDArray[np.float32] | None) -> None:
+        """A graph of somebody else's may give anything."""
+        batch, height, width = images.shape[:3]
+        if np.shape(probabilities) != (batch, len(self.classes), height, width):
+            raise _unusable(self._path, f"its probabilities have the shape {list(np.shape(probabilities))}")
+        if tags is not None and np.shape(tags) != (batch,):
+            raise _unusable(self._path, f"its tags have the shape {list(np.shape(tags))}")
+        for values in (probabilities, tags):
+            if values is not None and not (values.dtype.kind == "f" and np.isfinite(values).all()):
+                raise _unusable(self._path, "it gives values that are not finite numbers")
+
+
+class GraphDescription(BaseModel):
+    """`onnx` of config.json, as far as it is needed here."""
+
+    size: tuple[Side, Side] | None = None
+    sha256: str | None = None
+
+
+class BundleDescription(BaseModel):
+    """config.json of a bundle, as far as it is needed here."""
+
+    classes: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(min_length=2, max_length=255)
+    onnx: GraphDescription
 
 
 @dataclass(frozen=True)
@@ -81,15 +127,20 @@ class BundleInfo:
 
 def read_info(folder: Path) -> BundleInfo:
     path = folder / "config.json"
+    info = read_json_object(path, CheckpointError, AGAIN, LARGEST_TEXT)
+    intact = is_intact(info)
+    if intact is False:
+        raise CheckpointError(f"{path} is damaged (its checksum differs); {AGAIN}.")
     try:
-        info = json.loads(path.read_text(encoding="utf-8"))
-        graph, classes = info["onnx"], info["classes"]
-        if not isinstance(graph, dict) or not isinstance(classes, list):
-            raise ValueError("it describes no bundle")
-        size = [int(side) for side in graph.get("size") or ()]
-        return BundleInfo([str(name) for name in classes], (size[0], size[1]) if size else None, graph.get("sha256"))
-    except (OSError, ValueError, LookupError, TypeError, RecursionError) as reason:
-        raise CheckpointError(f"{path} is missing or damaged ({reason}); export the bundle again.") from None
+        described = BundleDescription.model_validate({key: info.get(key) for key in ("classes", "onnx")})
+    except ValidationError as reason:
+        fault = reason.errors(include_url=False, include_input=False)[0]
+        where = shortened(".".join(map(str, fault["loc"])), 200)
+        raise CheckpointError(f"{path} is damaged ('{where}': {fault['msg']}); {AGAIN}.") from None
+    if intact is None:
+        print(f"note: {path} has no checksum (an older version wrote it), so damage to it would go unseen.",
+              file=sys.stderr)  # fmt: skip
+    return BundleInfo(described.classes, described.onnx.size, described.onnx.sha256)
 
 
 def _session(path: Path, digest: str | None, threads: int | None) -> "InferenceSession":
@@ -98,12 +149,24 @@ def _session(path: Path, digest: str | None, threads: int | None) -> "InferenceS
     except ImportError:
         raise ConfigError("ONNX Runtime is not installed; install endotransfer[export].") from None
     try:
-        content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() != digest:
-            raise CheckpointError(f"{path} is damaged (its checksum differs); export the bundle again.")
+        content = read_bounded(path, CheckpointError, AGAIN, LARGEST_GRAPH)
+    except FileNotFoundError:
+        raise CheckpointError(f"there is no {path}; {AGAIN}.") from None
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise CheckpointError(f"{path} is damaged (its checksum differs); {AGAIN}.")
+    try:
+        if uses_external_data(content):
+            raise CheckpointError(f"{path} asks for other files, which no bundle of ours does; {AGAIN}.")
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3  # errors only: what concerns a user is said by our own sentences
         options.intra_op_num_threads = threads or os.cpu_count() or 1
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    except OSError as reason:
-        raise CheckpointError(f"cannot read {path}: {reason.strerror}; export the bundle again.") from None
+    except CheckpointError:
+        raise
+    except Exception as reason:  # the runtime has exceptions of its own, which share no other class
+        raise _unusable(path, reason) from None
+
+
+def _unusable(path: Path, reason: object) -> CheckpointError:
+    why = shortened(" ".join(str(reason).split()), 400)
+    return CheckpointError(f"ONNX Runtime cannot use {path} ({why}); {AGAIN}.")

@@ -15,6 +15,7 @@ from PIL import Image
 from rich.console import Console
 
 from endotransfer.data.read.read_image import read_image
+from endotransfer.data.read.video_reader import VideoReader
 from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.errors import DataError
 from endotransfer.io import write_atomically
@@ -28,7 +29,6 @@ from endotransfer.predict.prediction_job import Masks, PredictionJob
 from endotransfer.predict.prediction_tables import PredictionTables
 from endotransfer.predict.shots import Marked, Shot, infer
 from endotransfer.predict.video import VideoReport, predict_video
-from endotransfer.predict.video_reader import VideoReader
 
 READERS = 4  # threads: decoding and compressing release the interpreter
 

@@ -29,7 +29,7 @@ class PredictionTables:
         # A name from an old disk may hold bytes that are no text.
         self._file = self.csv.open("w", newline="", encoding="utf-8", errors="backslashreplace")
         self._writer = csv.DictWriter(self._file, self._columns(), lineterminator="\n")
-        self._writer.writeheader()
+        self._writer.writer.writerow([safe_cell(column) for column in self._columns()])  # classes may be called so
 
     def __enter__(self) -> "PredictionTables":
         return self

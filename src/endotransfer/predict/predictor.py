@@ -10,8 +10,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from endotransfer.engine.choose_device import choose_device
 from endotransfer.engine.model_folder import TrainedModel, load_model
 from endotransfer.inference import forward_views, mean_probabilities, network_input, tag_probabilities, to_batch
+from endotransfer.predict.image_input import ImageLike, as_batch
 from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.prediction import Marks, Pixels, Prediction
 
@@ -39,10 +41,11 @@ class Predictor(ImagePredictor):
         # A CPU gains nothing from a batch, and one image at a time keeps the stages of a video busy.
         self.batch_size = 16 if device.type == "cuda" else 1
 
-    def predict_batch(self, images: Sequence[Pixels]) -> list[Prediction]:
+    def predict_batch(self, images: Sequence[ImageLike]) -> list[Prediction]:
+        batch = as_batch(images)
         return [
             Prediction(values.max(0).indices.byte().cpu().numpy(), values.cpu().numpy(), tag, image, self.classes)
-            for image, (values, tag) in zip(images, self._probabilities(images), strict=True)
+            for image, (values, tag) in zip(batch, self._probabilities(batch), strict=True)
         ]
 
     def mark_batch(self, images: Sequence[Pixels]) -> list[Marks]:
@@ -85,5 +88,5 @@ def _inputs(images: Sequence[Pixels], size: tuple[int, int] | None) -> list[Tens
 
 def load(run: Path | str, device: str | None = None, *, flips: bool = False, precision: Precision = "32") -> Predictor:
     """The model of a run folder (or a `model/` folder), ready to predict with torch."""
-    where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    where = choose_device(device)
     return Predictor(load_model(Path(run), where), where, flips=flips, precision=precision)

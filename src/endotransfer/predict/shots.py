@@ -1,25 +1,11 @@
-"""One picture on its way through prediction, whether it came from a file of its own or from a video."""
+"""Pictures on their way through prediction, whether they came from files of their own or from a video."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from fractions import Fraction
 
 from endotransfer.data.read.image_limits import MAX_PIXELS
+from endotransfer.data.read.shot import Shot as Shot
 from endotransfer.predict.image_predictor import ImagePredictor
-from endotransfer.predict.prediction import Marks, Pixels
-
-
-@dataclass(frozen=True)
-class Shot:
-    """A picture, or what stands in its place where it could not be read."""
-
-    name: str  # of the outputs
-    file: str
-    pixels: Pixels | None
-    fault: str | None = None  # one sentence
-    frame: int | None = None  # number in its video, from 0 on
-    time: Fraction | None = None  # seconds since the first frame
-
+from endotransfer.predict.prediction import Marks
 
 Marked = tuple[Shot, Marks | None]
 

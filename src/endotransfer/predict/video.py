@@ -10,12 +10,12 @@ import numpy as np
 
 from endotransfer.data.folders.faults import failure
 from endotransfer.data.read.image_limits import MAX_PIXELS
+from endotransfer.data.read.video_reader import VideoReader
 from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.overlay import overlay
 from endotransfer.predict.pipeline import DEPTH, Clocks, ahead
 from endotransfer.predict.prediction import Marks, Pixels
 from endotransfer.predict.shots import Marked, Shot, infer
-from endotransfer.predict.video_reader import VideoReader
 from endotransfer.predict.video_writer import VideoWriter
 
 STAGES = ("decode", "inference", "draw", "encode")

@@ -5,9 +5,9 @@ from math import lcm
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from endotransfer.data.read.video_reader import VideoReader, import_av
 from endotransfer.errors import DataError
 from endotransfer.predict.prediction import Pixels
-from endotransfer.predict.video_reader import VideoReader, import_av
 
 if TYPE_CHECKING:
     from av import VideoFrame, VideoStream

@@ -4,11 +4,13 @@ import csv
 import io
 
 from endotransfer.report.benchmark_rows import BenchmarkTable, TableRow
+from endotransfer.spreadsheet import safe_cell
 
 
 def to_csv(table: BenchmarkTable) -> str:
     """UTF-8 text; what does not exist is empty."""
-    lines = [_row(table, row) for row in table.rows]
+    lines = [{str(safe_cell(head)): safe_cell(cell, numbers=True) for head, cell in _row(table, row).items()}
+             for row in table.rows]  # fmt: skip
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(lines[0]) if lines else ["system"], lineterminator="\n")
     writer.writeheader()

@@ -14,6 +14,6 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object
     """Replace `path`.  Numbers keep all their digits; None is an empty cell."""
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow([safe_cell(column) for column in columns])
     writer.writerows([safe_cell(value, numbers=True) for value in row] for row in rows)
     write_atomically(path, lines.getvalue(), DataError)

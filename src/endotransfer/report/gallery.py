@@ -1,17 +1,19 @@
 """Predictions beside the truth: the best, median and worst test images of a system, and what others say of them."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict  # pydantic asks for it before Python 3.12
 
 from endotransfer.batch import Sample
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.read.checked_mask import read_checked_mask
 from endotransfer.data.read.read_image import read_image
 from endotransfer.errors import DataError, EndotransferError
+from endotransfer.io import read_json
 from endotransfer.metrics import rates
 from endotransfer.predict.predictor import Predictor, load
 from endotransfer.report.csv_file import write_csv
@@ -22,6 +24,17 @@ from endotransfer.report.tiles import IMAGE, Tile, TileRow, painted, shrink, wri
 
 SYSTEMS = 5  # with image and truth, a row of seven
 EACH = 2  # images of each kind
+
+
+class ScoredRow(TypedDict):
+    """What is needed here of a row of scores.json."""
+
+    key: str
+    matrix: list[list[int]]
+    lesions: object
+
+
+_ROWS = TypeAdapter(list[ScoredRow])
 
 
 @dataclass(frozen=True)
@@ -69,14 +82,14 @@ def _beside(study: Study, leader: Run) -> list[Run]:
 def read_scores(run: Run) -> dict[str, Score] | None:
     """By image: IoU of the lesion, or the mean over classes; an image that has neither is left out."""
     try:
-        rows = json.loads((run.path / "scores.json").read_text(encoding="utf-8"))
+        rows = _ROWS.validate_python(read_json(run.path / "scores.json", DataError))
         matrices = np.array([row["matrix"] for row in rows], dtype=np.int64)
         lesions = any(row["lesions"] is not None for row in rows)
         ious = 100 * (rates.lesion_iou(matrices) if lesions else rates.miou(matrices))
         wrong = matrices.sum((1, 2)) - np.trace(matrices, axis1=1, axis2=2)
         scored = zip(rows, ious, wrong, strict=True)
         found = {str(row["key"]): Score(float(iou), int(bad)) for row, iou, bad in scored if np.isfinite(iou)}
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
+    except (DataError, ValueError, KeyError, TypeError, IndexError, OverflowError):
         return None
     return found or None
 

@@ -15,6 +15,7 @@ from endotransfer.report.heatmap import heatmap_section
 from endotransfer.report.page import Section, fill, missing, whole_page
 from endotransfer.report.propagation_figure import propagation_section
 from endotransfer.report.ranking import sharing
+from endotransfer.report.reliability_figure import reliability_section
 from endotransfer.report.results_table import table_section
 from endotransfer.report.run_images import RunImages
 from endotransfer.report.study import Study, read_study
@@ -56,6 +57,7 @@ def _parts(study: Study, images: RunImages, figures: Path) -> list[Part]:
     return [
         *([table] if study.cells else []),
         ("predictions", "Predictions", lambda: gallery_section(study, images, figures)),
+        ("calibration", "Calibration", lambda: reliability_section(study, figures)),
         ("propagation", "Pseudo-labels", lambda: propagation_section(study, images, figures)),
         ("features", "Features", lambda: tsne_section(study, images, figures)),
         ("curves", "Loss curves", lambda: curves_section(study, figures)),

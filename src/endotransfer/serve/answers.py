@@ -1,5 +1,7 @@
 """What the service says when it will not: a status, a code, one plain sentence.  Never a path, never a traceback."""
 
+from collections.abc import Mapping
+
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -17,11 +19,11 @@ _PLAIN = {
 
 
 class Refusal(Exception):  # noqa: N818  (an answer, not a fault of ours)
-    """A request that is answered with `status` and why."""
+    """A request that is answered with `status` and why; `details`: what the page can go on with."""
 
-    def __init__(self, status: int, code: str, message: str) -> None:
+    def __init__(self, status: int, code: str, message: str, details: Mapping[str, object] | None = None) -> None:
         super().__init__(message)
-        self.status, self.code, self.message = status, code, message
+        self.status, self.code, self.message, self.details = status, code, message, details or {}
 
 
 def refuse_unknown(what: str) -> Refusal:
@@ -42,7 +44,8 @@ def answer(status: int, code: str, message: str, headers: dict[str, str] | None 
 async def on_refusal(_: Request, refusal: Exception) -> Response:
     assert isinstance(refusal, Refusal)
     wait = {"Retry-After": "2"} if refusal.status == 429 else None
-    return answer(refusal.status, refusal.code, refusal.message, wait)
+    content = {**refusal.details, "code": refusal.code, "message": refusal.message}
+    return JSONResponse(content, refusal.status, wait)
 
 
 async def on_http(_: Request, error: Exception) -> Response:

@@ -60,12 +60,16 @@ class ImageCatalogue:
 def in_order(
     entries: Iterable[CatalogueEntry], order: str, figures: Mapping[str, ImageFigures]
 ) -> list[CatalogueEntry]:
-    """By name, or by a figure with the largest first; an image without the figure comes last."""
+    """By name, or by a figure with the largest first; an image without the figure comes last.
 
-    def rank(entry: CatalogueEntry) -> tuple[float, str]:
-        known: Mapping[str, object] = figures.get(entry.id, {})
-        value = known.get(order)
-        return (-value if isinstance(value, float) else 0.0 if order == "name" else math.inf, entry.name)
+    Many images disagree wholly, where one mask is empty: among them the one with more differing pixels comes first.
+    """
+
+    def rank(entry: CatalogueEntry) -> tuple[float, float, str]:
+        known: Mapping[str, object] = {} if order == "name" else figures.get(entry.id, {})
+        value, differing = known.get(order), known.get("differing") if order == "disagreement" else None
+        first = -value if isinstance(value, float) else 0.0 if order == "name" else math.inf
+        return first, -differing if isinstance(differing, float) else 0.0, entry.name
 
     return sorted(entries, key=rank)
 

@@ -8,14 +8,14 @@ class ModelFigures(TypedDict, total=False):
 
     area: float  # share of pixels that are not class 0
     shares: list[float]  # by class
-    doubt: float  # 1 - confidence
+    doubt: float  # along the edges of the mask
     lesion_probability: float | None
     iou: list[float | None]  # by class
     iou_lesion: float | None
 
 
 class ImageFigures(TypedDict, total=False):
-    """Sizes are [H, W].  The last three are what the list of images can be sorted by."""
+    """Sizes are [H, W].  The last four are what the list of images can be sorted by."""
 
     size: list[int]  # of the file
     shown: list[int]  # of the copy that is shown, predicted and drawn on
@@ -23,3 +23,4 @@ class ImageFigures(TypedDict, total=False):
     area: float
     doubt: float
     disagreement: float | None
+    differing: float | None  # share of the image: ranks images that disagree alike

@@ -1,8 +1,11 @@
 """Pixels on their way to the page: what is shown, small copies, and numbers packed into PNG files."""
 
 import io
+import threading
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,23 +13,30 @@ from PIL import Image
 
 from endotransfer.config import SuperpixelConfig
 from endotransfer.data.pipeline.superpixels import compute_superpixels
+from endotransfer.data.read.decode import read_header
 from endotransfer.data.read.read_image import read_image
 from endotransfer.serve.memory import give_back
 
 SHOWN_SIDE = 2048  # larger images are shown, predicted and drawn on in a smaller copy: a page must stay quick
+LARGE = 10_000_000  # pixels; such images are decoded one after the other, or a few of them would fill the memory
+_one_at_a_time = threading.Lock()
 THUMBNAIL_SIDE = 112
 SUPERPIXEL_SIDE = 640  # SLIC takes seconds beyond
+SuperpixelSize = Literal["small", "medium", "large"]
+SEGMENTS: dict[SuperpixelSize, int] = {"small": 4000, "medium": 1000, "large": 250}  # in an image of 512 x 512
 Pixels = NDArray[np.uint8]
 
 
 def read_shown(path: Path) -> tuple[Pixels, list[int]]:
     """The image at the size that is shown [h, w, 3], and its own size [H, W]."""
-    original = read_image(path)
-    size = list(original.shape[:2])
-    pixels = shrink(original, SHOWN_SIDE)
-    if pixels is not original:
-        del original
-        give_back()
+    header = read_header(path)
+    with _one_at_a_time if header.height * header.width > LARGE else nullcontext():
+        original = read_image(path)
+        size = list(original.shape[:2])
+        pixels = shrink(original, SHOWN_SIDE)
+        if pixels is not original:
+            del original
+            give_back()
     return pixels, size
 
 
@@ -59,10 +69,10 @@ def as_png(values: Pixels) -> bytes:
     return _saved(Image.fromarray(values), "PNG", compress_level=4)
 
 
-def superpixel_map(pixels: Pixels) -> bytes:
+def superpixel_map(pixels: Pixels, size: SuperpixelSize = "medium") -> bytes:
     """The super-pixel of every pixel, its number in the three colours: red + 256 green + 65536 blue."""
     small = shrink(pixels, SUPERPIXEL_SIDE)
-    regions = compute_superpixels(small, SuperpixelConfig()).astype(np.uint32)
+    regions = compute_superpixels(small, SuperpixelConfig(segments_at_512=SEGMENTS[size])).astype(np.uint32)
     packed = np.stack([(regions >> shift & 255).astype(np.uint8) for shift in (0, 8, 16)], axis=-1)
     height, width = pixels.shape[:2]
     if packed.shape[:2] != (height, width):

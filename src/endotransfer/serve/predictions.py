@@ -1,6 +1,7 @@
 """Predictions for the viewer, encoded so that the page can draw the mask of any threshold by itself."""
 
 import io
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from endotransfer.errors import ConfigError
 from endotransfer.metrics import confusion, iou, lesion_iou
 from endotransfer.predict.prediction import Prediction, most_probable
 from endotransfer.predict.predictor import Predictor, load
+from endotransfer.serve.edge_doubt import edge_doubt
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.image_figures import ImageFigures, ModelFigures
 from endotransfer.serve.lru_cache import LruCache
@@ -55,12 +57,18 @@ def encode(probabilities: NDArray[np.float32]) -> NDArray[np.uint8]:
     s = p_best / (p_best + p_0) lies above one half exactly where class 0 is not the most probable; so the codes from
     HALF on are the model's own mask, and any other threshold is one comparison.  With two classes s is p_lesion.
     """
-    normal, rest = probabilities[0], probabilities[1:]
-    best, chosen = most_probable(rest)
-    score = chosen / np.maximum(chosen + normal, np.finfo(np.float32).tiny)
+    best, score = score_of(probabilities)
     code = np.clip(np.ceil(score * 256) - 1, 0, 255)
-    code = np.where(chosen > normal, np.maximum(code, HALF), np.minimum(code, HALF - 1))  # rounding must not decide
+    marked = probabilities[1:].max(0) > probabilities[0]
+    code = np.where(marked, np.maximum(code, HALF), np.minimum(code, HALF - 1))  # rounding must not decide
     return np.stack([best + 1, code, np.zeros_like(code)], axis=-1).astype(np.uint8)
+
+
+def score_of(probabilities: NDArray[np.float32]) -> tuple[Labels, NDArray[np.float32]]:
+    """[K, H, W] -> the best class but 0, counted from 0, and s, its probability against class 0."""
+    best, chosen = most_probable(probabilities[1:])
+    score: NDArray[np.float32] = chosen / np.maximum(chosen + probabilities[0], np.finfo(np.float32).tiny)
+    return best, score
 
 
 def labels_of(encoded: NDArray[np.uint8], threshold: int = HALF) -> Labels:
@@ -93,10 +101,10 @@ class Predictions:
             content = self._cache.get(("map", entry.id, model))
             return self._compute(entry)[model] if content is None else content
 
-    def labels(self, entry: CatalogueEntry, model: int) -> Labels:
-        """The model's own mask [h, w], at the size that is shown."""
+    def labels(self, entry: CatalogueEntry, model: int, threshold: float = 0.5) -> Labels:
+        """The model's mask [h, w] at a threshold (0.5: its own), at the size that is shown."""
         with Image.open(io.BytesIO(self.map(entry, model)), formats=["PNG"]) as image:
-            return labels_of(np.asarray(image))
+            return labels_of(np.asarray(image), math.floor(256 * threshold + 0.5))
 
     def truth(self, entry: CatalogueEntry) -> Labels | None:
         """The ground truth at the size that is shown; None where there is none that can be used."""
@@ -122,7 +130,7 @@ class Predictions:
         return {
             "area": float(1 - shares[0]),
             "shares": shares.tolist(),
-            "doubt": 1 - prediction.confidence,
+            "doubt": edge_doubt(score_of(prediction.probabilities)[1]),
             "lesion_probability": prediction.lesion_probability,
         }
 
@@ -134,6 +142,7 @@ class Predictions:
                 of_model.update(overlap(mask, truth, len(self.names)))
         other = masks[1] if len(masks) > 1 else truth
         figures["disagreement"] = None if other is None else disagreement(masks[0], other)
+        figures["differing"] = None if other is None else float(((masks[0] != other) & (other != IGNORE)).mean())
         figures["area"] = figures["models"][0]["area"]
         figures["doubt"] = max(of_model["doubt"] for of_model in figures["models"])
 

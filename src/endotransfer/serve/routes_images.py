@@ -1,7 +1,5 @@
 """Routes of the first tab: images, what the models say of them, and uploads."""
 
-from dataclasses import asdict
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -9,7 +7,8 @@ from endotransfer.batch import LESION, NORMAL
 from endotransfer.serve.answers import Refusal
 from endotransfer.serve.image_catalogue import ORDERS, CatalogueEntry, in_order
 from endotransfer.serve.image_figures import ImageFigures, ModelFigures
-from endotransfer.serve.review import known_review
+from endotransfer.serve.pictures import SuperpixelSize
+from endotransfer.serve.review_state import known_record, state_of
 from endotransfer.serve.service import Service
 from endotransfer.serve.uploads import form_file
 
@@ -50,17 +49,19 @@ def image_routes(service: Service) -> APIRouter:
     async def truth(image: str) -> Response:
         return Response(await service.truth(service.find(image)), media_type=_PNG)
 
+    @routes.get("/images/{image}/superpixels")
+    async def superpixels(image: str, size: SuperpixelSize = "medium") -> Response:
+        return Response(await service.superpixels(service.find(image), size), media_type=_PNG)
+
     @routes.get("/images/{image}/{kind}")
     async def picture(image: str, kind: str) -> Response:
-        if kind not in ("picture", "thumbnail", "superpixels"):
+        if kind not in ("picture", "thumbnail"):
             raise Refusal(404, "unknown", "there is nothing here.")
-        content = await service.picture(service.find(image), kind)
-        return Response(content, media_type=_PNG if kind == "superpixels" else "image/jpeg")
+        return Response(await service.picture(service.find(image), kind), media_type="image/jpeg")
 
     @routes.post("/uploads", status_code=201)
     async def upload(request: Request) -> dict[str, str]:
-        async with service.forms.place():
-            content, _ = await form_file(request, "image")
+        async with form_file(request, "image", service.forms) as (content, _):
             entry = await service.turns.run(lambda: service.uploads.add(content))
         return {"id": entry.id}
 
@@ -70,7 +71,7 @@ def image_routes(service: Service) -> APIRouter:
 def _row(service: Service, entry: CatalogueEntry) -> dict[str, object]:
     """An image as the list shows it: what is known without computing anything."""
     figures: ImageFigures = service.predictions.figures.get(entry.id, {})
-    review = None if entry.uploaded else known_review(service.catalogue.folder, entry.name)
+    record = known_record(None if entry.uploaded else service.catalogue.folder, entry.name)
     first = figures["models"][0] if "models" in figures else ModelFigures()
     return {
         "id": entry.id,
@@ -78,11 +79,18 @@ def _row(service: Service, entry: CatalogueEntry) -> dict[str, object]:
         "tag": _TAGS.get(entry.sample.tag),
         "finding": entry.sample.finding,
         "split": entry.sample.split,
+        "patient": _patient(entry),
         "truth": entry.sample.mask is not None and service.predictions.truths,
-        "review": review and asdict(review),
+        **state_of(record),
         "unreadable": entry.id in service.survey.unreadable,
         "area": figures.get("area"),
         "doubt": figures.get("doubt"),
         "disagreement": figures.get("disagreement"),
         "iou": first.get("iou_lesion"),
     }
+
+
+def _patient(entry: CatalogueEntry) -> str | None:
+    """What ties the image to others: its patient, sequence or cluster; None for an image by itself."""
+    group, key = entry.sample.group, entry.sample.key
+    return None if group in ("", key) else group.removeprefix(f"{key.rpartition('/')[0]}/")

@@ -73,6 +73,17 @@ def shown_figures(results: Results) -> list[ShownFigure]:
         ShownFigure(name=figure.name, title=figure.heading, value=value, unit="%" if figure.unit == "%" else "")
         for figure in known
         if (value := results.figure(figure.name)) is not None
+    ] + _calibration(results)
+
+
+def _calibration(results: Results) -> list[ShownFigure]:
+    found = results.calibration
+    errors = [] if found is None else [("ece", "Calibration error", found.ece)]
+    errors += [] if found is None else [("ece_lesion", "Calibration error where lesion is probable", found.ece_lesion)]
+    return [
+        ShownFigure(name=f"calibration.{name}", title=title, value=value, unit="%")
+        for name, title, value in errors
+        if value is not None
     ]
 
 

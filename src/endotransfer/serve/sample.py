@@ -1,24 +1,28 @@
 """An IoU for a folder without masks: some images chosen at random, reviewed, and an interval from them.
 
-Images that a person picks are the clear ones, or the odd ones; only a draw says something about the rest.
+Images that a person picks are the clear ones, or the odd ones; only a draw says something about the rest.  And only
+masks that were drawn without sight of the model's say how good the model's is.
 """
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from endotransfer.data.folders.drawn_sample import Plan
-from endotransfer.data.folders.reviewed import read_reviewed_mask
+from endotransfer.data.folders.listing import plain_name
+from endotransfer.data.folders.review_record import in_force
+from endotransfer.data.folders.reviewed import read_version_mask
 from endotransfer.metrics import Scores, figures
 from endotransfer.metrics.figure import leading_first
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.pictures import resize_labels
 from endotransfer.serve.predictions import Predictions
-from endotransfer.serve.review import known_review
+from endotransfer.serve.readers import RESAMPLES, compare_readers
+from endotransfer.serve.review_state import known_record
 
 DEFAULT = 30
-RESAMPLES = 1000
 
 
 def draw_plan(entries: Sequence[CatalogueEntry], count: int, seed: int | None = None) -> Plan:
@@ -33,27 +37,39 @@ def draw_plan(entries: Sequence[CatalogueEntry], count: int, seed: int | None = 
 def estimate(
     folder: Path, plan: Plan, entries: dict[str, CatalogueEntry], predictions: Predictions, model: int
 ) -> dict[str, object]:
-    """The model against the reviewed images of the plan.  `entries`: by name.
+    """The model against the images of the plan that were drawn blindly.  `entries`: by name.
 
-    A rejected image has no mask to measure against, and leaving it out would flatter the model: it counts as not done.
+    Whoever accepts a mask has seen it: that is agreement, and no measure of accuracy.  A rejected image has no mask to
+    measure against, and leaving it out would flatter the model: it counts as not done.
     """
-    reviews = {name: known_review(folder, name) for name in plan.images if name in entries}
-    done = [name for name, review in reviews.items() if review is not None and review.decision != "rejected"]
+    names = [plain_name(name) for name in plan.images]
+    records = {name: known_record(folder, name) for name in names if name in entries}
+    decided = {name: version for name, record in records.items() if (version := in_force(record.versions)) is not None}
+    blind = [name for name, version in decided.items() if version.blind and version.decision == "corrected"]
+    count = Counter(version.decision for name, version in decided.items() if name not in blind)
     scores = Scores(predictions.names)
-    for name in done:
-        mask = read_reviewed_mask(folder, name, len(predictions.names))
-        if mask is not None:
-            labels, sample = predictions.labels(entries[name], model), entries[name].sample
-            scores.update(labels, resize_labels(mask, labels.shape), key=sample.key, group=sample.group)
-    summary = scores.summary(RESAMPLES) if done else None
-    compared = [figure for figure in leading_first(figures(predictions.names)) if figure.compared]
+    for name in blind:
+        mask = read_version_mask(folder, name, decided[name], len(predictions.names))
+        labels, sample = predictions.labels(entries[name], model), entries[name].sample
+        scores.update(labels, resize_labels(mask, labels.shape), key=sample.key, group=sample.group)
+    return {
+        "planned": len(records),
+        "reviewed": len(decided) - count["rejected"],
+        "blind": len(blind),
+        "rejected": count["rejected"],
+        "accepted_unchanged": count["accepted"],
+        "corrected_seen": count["corrected"],
+        **_figures(scores, predictions.names),
+        "level": 95,
+        "readers": compare_readers(folder, records, entries, predictions.names),
+    }
+
+
+def _figures(scores: Scores, classes: Sequence[str]) -> dict[str, object]:
+    summary = scores.summary(RESAMPLES) if scores.images() else None
+    compared = [figure for figure in leading_first(figures(classes)) if figure.compared]
     names, single = [figure.name for figure in compared], {figure.name for figure in compared if not figure.by_class}
     return {
-        "planned": len(reviews),
-        "reviewed": len(done),
-        "rejected": sum(review is not None and review.decision == "rejected" for review in reviews.values()),
-        "accepted_unchanged": sum(review is not None and review.decision == "accepted" for review in reviews.values()),
         "figures": summary and {name: summary.figures[name] for name in names},
         "intervals": summary and {name: summary.interval(name) for name in names if name in single},
-        "level": 95,
     }

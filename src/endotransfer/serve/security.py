@@ -20,6 +20,8 @@ from endotransfer.serve.loopback import is_loopback
 MAX_BODY = MAX_UPLOAD_BYTES + 100_000  # a file and the few lines around it
 BODY_SECONDS = 30.0  # between two pieces of a body; a sender that is slower is given up
 WHOLE_BODY_SECONDS = 120.0
+GRACE_SECONDS = 15.0  # after which a body must have come faster than SLOWEST on average
+SLOWEST = 10_000.0  # bytes a second
 COOKIE = "endotransfer-token"
 OWN_HEADER = "x-endotransfer"  # no other site can send it without asking first, and nobody is told yes
 HEADERS = {
@@ -132,15 +134,16 @@ def _too_large() -> Response:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """`receive`, up to MAX_BODY bytes in all, none of its pieces later than BODY_SECONDS after the one before."""
+    """`receive`, up to MAX_BODY bytes in all, none of its pieces late, and not at a drip."""
     taken, whole = 0, False
-    latest = time.monotonic() + WHOLE_BODY_SECONDS
+    begun = time.monotonic()
 
     async def take() -> Message:
         nonlocal taken, whole
         if whole:  # what follows is only the end of the connection, which may be long in coming
             return await receive()
-        message = await asyncio.wait_for(receive(), min(BODY_SECONDS, latest - time.monotonic()))
+        whole_time = min(WHOLE_BODY_SECONDS, GRACE_SECONDS + taken / SLOWEST)
+        message = await asyncio.wait_for(receive(), min(BODY_SECONDS, begun + whole_time - time.monotonic()))
         taken += len(message.get("body", b""))
         whole = not message.get("more_body", False)
         if taken > MAX_BODY:

@@ -14,7 +14,16 @@ from endotransfer.serve.folder_walk import Survey
 from endotransfer.serve.image_catalogue import CatalogueEntry, ImageCatalogue
 from endotransfer.serve.image_figures import ImageFigures
 from endotransfer.serve.lru_cache import LruCache
-from endotransfer.serve.pictures import THUMBNAIL_SIDE, as_jpeg, as_png, read_shown, shrink, superpixel_map
+from endotransfer.serve.pictures import (
+    THUMBNAIL_SIDE,
+    Pixels,
+    SuperpixelSize,
+    as_jpeg,
+    as_png,
+    read_shown,
+    shrink,
+    superpixel_map,
+)
 from endotransfer.serve.predictions import Predictions, load_models
 from endotransfer.serve.turns import Turns
 from endotransfer.serve.uploads import Uploads
@@ -73,12 +82,17 @@ class Service:
         return as_png(mask)
 
     async def picture(self, entry: CatalogueEntry, kind: str) -> bytes:
-        """The image itself, a thumbnail or its super-pixels."""
-        make = {
-            "picture": lambda pixels: as_jpeg(pixels),
-            "thumbnail": lambda pixels: as_jpeg(shrink(pixels, THUMBNAIL_SIDE), 85),
-            "superpixels": superpixel_map,
-        }[kind]
+        """The image itself, or a thumbnail."""
+        small = kind == "thumbnail"
+        return await self._made(
+            entry, kind, lambda pixels: as_jpeg(shrink(pixels, THUMBNAIL_SIDE), 85) if small else as_jpeg(pixels)
+        )
+
+    async def superpixels(self, entry: CatalogueEntry, size: SuperpixelSize) -> bytes:
+        return await self._made(entry, f"{size} superpixels", lambda pixels: superpixel_map(pixels, size))
+
+    async def _made(self, entry: CatalogueEntry, kind: str, make: Callable[[Pixels], bytes]) -> bytes:
+        """What `make` makes of an image's pixels, once."""
 
         def build() -> bytes:
             return _told(lambda: make(read_shown(entry.sample.image)[0]))

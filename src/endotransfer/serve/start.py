@@ -26,6 +26,7 @@ def serve(
         import uvicorn
 
         from endotransfer.serve.app import create_app
+        from endotransfer.serve.connections import BoundedProtocol
     except ModuleNotFoundError as reason:
         fix = "install it with `pip install endotransfer[serve]`"
         raise ConfigError(f"the viewer needs {reason.name}; {fix}.") from None
@@ -41,6 +42,7 @@ def serve(
         timer.start()
     uvicorn.run(
         app, host=host, port=port, log_level="warning", access_log=False, server_header=False, ws="none",
+        http=BoundedProtocol,
         timeout_keep_alive=10, timeout_graceful_shutdown=3, h11_max_incomplete_event_size=32_768,
     )  # fmt: skip
 

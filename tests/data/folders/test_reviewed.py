@@ -1,4 +1,4 @@
-"""`reviewed/`: what is written can be read again, and half a review is none."""
+"""`reviewed/`: what is written can be read again, and what is damaged is named."""
 
 import json
 from pathlib import Path
@@ -8,14 +8,9 @@ import pytest
 from PIL import Image
 
 from endotransfer.batch import IGNORE
-from endotransfer.data.folders.reviewed import (
-    Review,
-    mask_fits,
-    read_review,
-    read_reviewed_mask,
-    remove_review,
-    write_review,
-)
+from endotransfer.data.folders.review_masks import mask_fits
+from endotransfer.data.folders.review_record import Review
+from endotransfer.data.folders.reviewed import read_review, read_reviewed_mask, write_review
 from endotransfer.errors import DataError
 
 REVIEW = Review("corrected", "Ada Lovelace, né(e) Byron", "2026-11-15T12:00:00.000001+00:00", None, "0.1.0")
@@ -26,21 +21,22 @@ def test_a_review_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert read_review(tmp_path, "a b.c") is None
     assert read_reviewed_mask(tmp_path, "a b.c", 3) is None
     write_review(tmp_path, "a b.c", REVIEW, MASK)
-    assert sorted(path.name for path in (tmp_path / "reviewed").iterdir()) == ["a b.c.json", "a b.c.png"]
+    assert sorted(path.name for path in (tmp_path / "reviewed").iterdir()) == [".lock", "a b.c.json", "versions"]
     assert read_review(tmp_path, "a b.c") == REVIEW
     mask = read_reviewed_mask(tmp_path, "a b.c", 3)
     assert mask is not None
     assert (mask == MASK).all()
-    remove_review(tmp_path, "a b.c")
-    assert read_review(tmp_path, "a b.c") is None
 
 
-@pytest.mark.parametrize("ending", ["json", "png"])
-def test_half_a_review_is_none(tmp_path: Path, ending: str) -> None:
+def test_a_mask_that_is_lost_or_exchanged_is_named(tmp_path: Path) -> None:
     write_review(tmp_path, "a", REVIEW, MASK)
-    (tmp_path / "reviewed" / f"a.{ending}").unlink()
-    assert read_review(tmp_path, "a") is None
-    assert read_reviewed_mask(tmp_path, "a", 3) is None
+    (mask,) = (tmp_path / "reviewed" / "versions").iterdir()
+    Image.fromarray(MASK.T).save(mask)
+    with pytest.raises(DataError, match="is not the mask that was saved; review the image again"):
+        read_reviewed_mask(tmp_path, "a", 3)
+    mask.unlink()
+    with pytest.raises(DataError, match="is missing"):
+        read_reviewed_mask(tmp_path, "a", 3)
 
 
 @pytest.mark.parametrize("name", ["../a", "a/b", "", "..", "a\\b", "a\0"])
@@ -57,20 +53,36 @@ def test_a_damaged_note_is_named(tmp_path: Path, content: str) -> None:
         read_review(tmp_path, "a")
 
 
-@pytest.mark.parametrize("change", [{"decision": "maybe"}, {"who": 3}, {"when": None}])
-def test_an_unknown_decision_is_named(tmp_path: Path, change: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [{"decision": "maybe"}, {"who": 3}, {"when": None}, {"number": 2}, {"mask": None}, {"restores": 1}, {"reading": 3}],
+)
+def test_an_entry_that_makes_no_sense_is_named(tmp_path: Path, change: dict[str, object]) -> None:
     write_review(tmp_path, "a", REVIEW, MASK)
     path = tmp_path / "reviewed" / "a.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    with pytest.raises(DataError, match="no known decision"):
+    content = json.loads(path.read_text())
+    content["versions"][0] |= change
+    path.write_text(json.dumps(content))
+    with pytest.raises(DataError, match="is not a readable review"):
         read_review(tmp_path, "a")
+
+
+def test_a_mask_outside_the_folder_is_not_read(tmp_path: Path) -> None:
+    write_review(tmp_path, "a", REVIEW, MASK)
+    Image.fromarray(MASK).save(tmp_path / "elsewhere.png")
+    path = tmp_path / "reviewed" / "a.json"
+    content = json.loads(path.read_text())
+    content["versions"][0]["mask"] = "../../elsewhere.png"
+    path.write_text(json.dumps(content))
+    with pytest.raises(DataError, match="no mask of the name that a record gives"):
+        read_reviewed_mask(tmp_path, "a", 3)
 
 
 def test_a_mask_of_other_values_or_colours_is_named(tmp_path: Path) -> None:
     write_review(tmp_path, "a", REVIEW, MASK)
     with pytest.raises(DataError, match="class numbers below 2"):
         read_reviewed_mask(tmp_path, "a", 2)
-    Image.new("RGB", (3, 2)).save(tmp_path / "reviewed" / "a.png")
+    write_review(tmp_path, "a", REVIEW, np.zeros((3, 2, 3), np.uint8))
     with pytest.raises(DataError, match="grey PNG"):
         read_reviewed_mask(tmp_path, "a", 3)
 

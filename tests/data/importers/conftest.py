@@ -57,11 +57,11 @@ def out(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def miniature(source: Path, draw: Draw) -> Callable[[str], Path]:
-    """`miniature("kvasir-seg")`: the folder into which a tiny copy of that set was unpacked."""
+    """`miniature("kvasir-seg")`: what is imported, for most sets the folder into which a tiny copy was unpacked."""
 
     def make(name: str) -> Path:
         MINIATURES[name](source, draw)
-        return source
+        return source / "Befunde.csv" if name == "table" else source
 
     return make
 
@@ -174,6 +174,14 @@ def folders(source: Path, draw: Draw) -> None:
     draw.mask(source / "masks" / "p02.png", np.zeros(SIZE, bool))
 
 
+def table(source: Path, draw: Draw) -> None:
+    for name in ("P1/a.jpg", "P1/b.jpg", "P2/a.jpg"):
+        draw.photo(source / "Bilder" / name)
+    draw.mask(source / "Masken" / "P2" / "a.png", draw.blob())
+    rows = ["Dateiname;Befund;Patient_ID", "a.JPG;1;P1", "b.JPG;unauffällig;P1", "P2\\a.JPG;ja;P2"]
+    (source / "Befunde.csv").write_text("\r\n".join(rows), encoding="cp1252")
+
+
 MINIATURES: dict[str, Callable[[Path, Draw], None]] = {
     "coco": coco,
     "cvc-clinicdb": cvc_clinicdb,
@@ -184,5 +192,6 @@ MINIATURES: dict[str, Callable[[Path, Draw], None]] = {
     "hyperkvasir": hyperkvasir,
     "kvasir-seg": kvasir_seg,
     "polypgen": polypgen,
+    "table": table,
     "wcebleedgen": wcebleedgen,
 }

@@ -3,6 +3,7 @@
 import csv
 import errno
 import shutil
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,13 @@ def test_images_and_masks_without_partner_are_named(plain: Path, draw: Any, out:
     draw.photo(plain / "images" / "p03.png")
     draw.mask(plain / "masks" / "p04.png", draw.blob())
     report = import_dataset("folders", plain, out)
-    assert report.skipped == ["images/p03.png: no mask in masks", "masks/p04.png: no image in images"]
-    assert "- masks/p04.png: no image in images" in (out / "SOURCE.md").read_text()
+    left = ["images/p03.png: no mask was found for it", "masks/p04.png: no image was found for this mask"]
+    assert report.skipped == left
+    assert f"- {left[1]}" in (out / "SOURCE.md").read_text()
+    assert (out / "quarantine.csv").read_text().splitlines() == [
+        "file,reason",
+        *(line.replace(": ", ",") for line in left),
+    ]
 
 
 def test_a_mask_of_another_size_is_never_stretched(plain: Path, draw: Any, out: Path) -> None:
@@ -118,7 +124,7 @@ def test_a_source_that_may_not_be_read_is_one_sentence(plain: Path, out: Path, m
     def refuse(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("endotransfer.data.importers.folders.pictures", refuse)
+    monkeypatch.setattr("endotransfer.data.importers.tree.os.scandir", refuse)
     with pytest.raises(DataError, match=r"cannot read .*Permission denied"):
         import_dataset("folders", plain, out, masks="")
 
@@ -215,3 +221,64 @@ def test_the_report_reads_as_text() -> None:
         "3 images (2 lesion, 1 normal), 2 masks\n\nConversions:\n- noise was cut: 2\n\nLeft out: 1\n- a.png: broken"
     )
     assert str(ImportReport()).endswith("Conversions: none\n\nLeft out: nothing")
+
+
+# Nothing is laundered --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("drawn", "reason"), [("photograph", "looks like a photograph"), ("inverted", "looks inverted")]
+)
+def test_a_bad_mask_is_left_out_and_not_laundered(plain: Path, draw: Any, out: Path, drawn: str, reason: str) -> None:
+    if drawn == "photograph":
+        draw.photo(plain / "masks" / "p01.png")
+    else:
+        draw.mask(plain / "masks" / "p01.png", ~draw.blob())
+    (line,) = import_dataset("folders", plain, out).skipped
+    assert line.startswith("masks/p01.png: ") and reason in line
+
+
+def test_both_forms_of_an_umlaut_are_one_name(plain: Path, draw: Any, out: Path) -> None:
+    draw.photo(plain / "images" / unicodedata.normalize("NFD", "Gerät.png"))
+    draw.mask(plain / "masks" / unicodedata.normalize("NFC", "Gerät.png"), draw.blob())
+    assert import_dataset("folders", plain, out).skipped == []
+    assert "Gerät" in names(out)
+
+
+@pytest.mark.parametrize("name", ["kvasir-seg", "folders"])
+def test_unread_files_are_named(miniature: Callable[[str], Path], out: Path, name: str) -> None:
+    folder = next(miniature(name).rglob("images"))
+    for file in ("still.xyz", "note.docx"):
+        (folder / file).write_bytes(b"x")
+    left = import_dataset(name, out.parent / "download", out).skipped
+    assert [line.split(": ")[0] for line in left] == ["images/note.docx", "images/still.xyz"]
+    assert all("not read" in line for line in left)
+
+
+@pytest.mark.parametrize(("folder", "hint"), [("image", "--images image"), ("Bilder", "--images Bilder")])
+def test_a_folder_of_another_name_is_suggested(plain: Path, out: Path, folder: str, hint: str) -> None:
+    (plain / "images").rename(plain / folder)
+    with pytest.raises(DataError, match=rf"should hold 'images' but holds .*; did you mean {hint}\?"):
+        import_dataset("folders", plain, out)
+
+
+def test_what_is_odd_but_usable_is_said(plain: Path, draw: Any, out: Path) -> None:
+    draw.pixels(plain / "images" / "p03.png", np.zeros((*draw.size, 3), np.uint8))
+    draw.mask(plain / "masks" / "p03.png", draw.blob())
+    report = import_dataset("folders", plain, out)
+    assert [line.split(":")[0] for line in report.warnings] == ["images/p03.png"]
+    assert "Odd, but taken: 1" in str(report)
+
+
+def test_links_are_not_followed_in_circles_or_out(plain: Path, tmp_path: Path, out: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "s.png").write_bytes((plain / "masks" / "p01.png").read_bytes())
+    (plain / "images" / "round").symlink_to(plain / "images")
+    (plain / "images" / "away").symlink_to(tmp_path / "secret")
+    (plain / "images" / "gone.png").symlink_to(plain / "images" / "nowhere.png")
+    left = import_dataset("folders", plain, out).skipped
+    assert left == [
+        "images/away: is a link that leaves the folder, which is refused",
+        "images/gone.png: is not a file (a broken link or a device)",
+        "images/round: is a link to a folder, which is not followed",
+    ]

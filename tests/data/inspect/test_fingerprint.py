@@ -138,7 +138,7 @@ def test_an_overlay_that_betrays_the_tag_is_noted(
         Image.fromarray(pixels).save(path / f"images/x{i}.png")
     inspection = inspect_folder(path)
     assert inspection.fingerprint["overlays_by_tag"]["coloured_box"] == {"lesion": 1.0, "normal": 0.0}
-    assert [note.code for note in inspection.notes] == ["overlay-shortcut"]
+    assert [note.code for note in inspection.cautions] == ["no-patient", "overlay-shortcut"]
 
 
 def test_long_lists_are_cut_on_screen(make_folder: MakeFolder) -> None:

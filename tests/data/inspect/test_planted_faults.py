@@ -37,6 +37,8 @@ FAULTS = {
     "masks/lonely.png": "lonely-mask",
     "masks/photograph.png": "mask-is-image",
     "masks/full.png": "full-mask",
+    "masks/inverted.png": "inverted-mask",
+    "masks/other_photograph.png": "photograph-mask",
     "masks/tiny.png": "tiny-lesion",
     "masks/specks.png": "specks",
     "masks/broken.png": "damaged",
@@ -115,6 +117,8 @@ def plant_masks(b: Builder) -> None:
     b.masked("levels", np.resize(np.arange(4, dtype=np.uint8), b.blob.shape))
     b.masked("photograph", b.photo(b.seeds + 1))
     b.masked("full", np.ones_like(b.blob))
+    b.masked("inverted", 1 - b.blob)
+    b.masked("other_photograph", b.photo(950))
     b.image("tiny.png", "lesion,,,")
     large = np.zeros((400, 400), np.uint8)
     large[5, 5] = 1

@@ -10,7 +10,9 @@ import torch
 from PIL import Image
 
 from endotransfer.batch import PassBatch
+from endotransfer.config import SuperpixelConfig
 from endotransfer.data.pipeline.pass_set import PassSet
+from endotransfer.data.pipeline.superpixel_cache import SuperpixelCache
 from endotransfer.errors import ConfigError, DataError
 from tests.data.pipeline.disk import SIDE, Disk, decoded
 
@@ -67,3 +69,22 @@ def test_a_pass_over_a_broken_image_names_it(disk: Disk) -> None:
     disk.target[5] = replace(disk.target[5], image=Path("/nowhere/x.png"))
     with pytest.raises(DataError, match=r"/nowhere/x.png"):
         list(PassSet(decoded(disk.target, cache=False), batch=3, workers=1))
+
+
+def test_runs_that_share_images_share_their_superpixels(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a benchmark's cells only the first reads them; other settings are other super-pixels."""
+    images = decoded(disk.target)
+    keys = [sample.key for sample in disk.target]
+    first = PassSet(images, batch=3, superpixels=disk.cache)
+    assert first.build_superpixels(processes=1) == len(keys)
+    expected = first.superpixels(keys)
+    other = SuperpixelCache(disk.cache.folder, SuperpixelConfig(segments_at_512=4000))
+    assert PassSet(images, batch=3, superpixels=other).build_superpixels(processes=1) == len(keys)
+
+    def fail(*_: object) -> None:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(SuperpixelCache, "_get", fail)
+    second = PassSet(images, batch=3, superpixels=disk.cache)
+    assert second.build_superpixels(processes=1) == 0
+    assert torch.equal(second.superpixels(keys), expected)

@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from endotransfer.config import ModelConfig
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.models.backbones.backbone import (
-    PLAIN_STRIDE,
     Backbone,
     backbone_of,
     build_backbone,
     empty_backbone,
     shallow_backbone,
 )
+from endotransfer.models.backbones.feature_net import PLAIN_STRIDE
 from endotransfer.models.backbones.normalisation import FrozenBatchNorm
 
 HANDFUL = [
@@ -138,7 +138,7 @@ def test_plain_and_dilated_backbones_share_their_weights() -> None:
 
 @pytest.mark.parametrize("name", HANDFUL)
 def test_a_shallow_backbone_is_the_first_stages_of_the_whole_one(name: str) -> None:
-    whole, shallow = build(name).eval(), build(name, shallow=True).eval()
+    whole, shallow = build(name).eval(), build(name, local_stride=8).eval()
     shared = {key: value for key, value in whole.state_dict().items() if key in shallow.state_dict()}
     shallow.load_state_dict(shared)
     images = torch.rand(1, 3, 48, 64)
@@ -151,7 +151,7 @@ def test_a_shallow_backbone_is_the_first_stages_of_the_whole_one(name: str) -> N
 
 @pytest.mark.parametrize("name", HANDFUL)
 def test_a_shallow_backbone_holds_no_deeper_weights(name: str) -> None:
-    assert build(name, shallow=True).state_dict().keys() < build(name).state_dict().keys()
+    assert build(name, local_stride=8).state_dict().keys() < build(name).state_dict().keys()
 
 
 def test_a_shallow_backbone_takes_its_part_of_the_weights(

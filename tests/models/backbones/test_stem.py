@@ -36,7 +36,8 @@ def test_both_halves_are_the_segmenter(tiny: Tiny, images: Tensor, name: str, ch
     low = low_level(segmenter, images)
     before = low.clone()
     out, expected = from_low_level(segmenter, low), segmenter(images)
-    assert low.shape == (4, channels, 48 // reduction, 48 // reduction)
+    height, width = segmenter.backbone.fitted_size(images)
+    assert low.shape == (4, channels, height // reduction, width // reduction)
     assert low_level_channels(segmenter) == channels
     assert torch.equal(low, before)  # the generator reads them afterwards
     assert torch.equal(out.logits, expected.logits)
@@ -67,6 +68,7 @@ def test_a_half_moves_statistics_of_its_own_layers_and_domain_only(tiny: Tiny, i
     assert in_second and all("statistics.target" in name for name in in_second) and not in_first & in_second
 
 
-def test_a_backbone_that_is_no_chain_is_refused_with_the_way_out(tiny: Tiny) -> None:
+@pytest.mark.parametrize("name", ["xception41", "test_vit", "test_mambaout"])
+def test_a_backbone_that_is_no_chain_is_refused_with_the_way_out(tiny: Tiny, name: str) -> None:
     with pytest.raises(ConfigError, match=r"model\.backbone: .*for example resnet50"):
-        low_level_channels(build(tiny(backbone="xception41")))
+        low_level_channels(build(tiny(backbone=name)))

@@ -215,3 +215,36 @@ def test_real_resnet50_of_caffe_loads_with_its_stride(real_weights: Callable[[st
         features = backbone.eval()(torch.randn(1, 3, 64, 64))[-1]
     assert features.shape == (1, 2048, 8, 8)
     assert torch.isfinite(features).all() and features.std() > 0.01
+
+
+# -- a backbone within a larger model ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prefix", ["", "trunk.", "image_encoder.trunk."])
+def test_a_transformer_is_found_under_whatever_name_it_has_in_a_larger_model(
+    prefix: str, saved: Callable[[State], Path]
+) -> None:
+    whole = timm.create_model("test_vit").state_dict()
+    further = {"neck.conv.weight": torch.zeros(1)} if prefix else {}
+    path = saved({prefix + name: value for name, value in whole.items()} | further)
+    backbone = build_backbone("test_vit", pretrained=True, weights=path, pyramid=True)
+    loaded = backbone.net.state_dict()
+    assert all(torch.equal(value, whole[name.removeprefix("model.")]) for name, value in loaded.items())
+    assert (f"its part {prefix.rstrip('.')}" in backbone.notes[0]) == bool(prefix)
+
+
+def test_without_a_prefix_a_strange_tensor_is_still_refused(saved: Callable[[State], Path]) -> None:
+    path = saved(timm.create_model("test_vit").state_dict() | {"neck.conv.weight": torch.zeros(1)})
+    with pytest.raises(ConfigError, match=r"holds 'neck.conv.weight', unknown here"):
+        build_backbone("test_vit", pretrained=True, weights=path, pyramid=True)
+
+
+def test_the_maps_of_sam_2s_hiera_are_those_of_timm(real_weights: Callable[[str], Path]) -> None:
+    path = real_weights("sam2_hiera_tiny-image-encoder-fp16.safetensors")
+    backbone = build_backbone("sam2_hiera_tiny", pretrained=True, weights=path, pyramid=True).eval()
+    trunk = {name.removeprefix("trunk."): value.float() for name, value in load_file(path).items() if "trunk." in name}
+    twin = timm.create_model("sam2_hiera_tiny", features_only=True).eval()
+    twin.model.load_state_dict(trunk)  # type: ignore[union-attr]
+    images = torch.randn(1, 3, 64, 96)
+    with torch.no_grad():
+        assert all(torch.equal(one, other) for one, other in zip(backbone(images), twin(images), strict=True))

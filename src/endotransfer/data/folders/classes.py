@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from endotransfer.data.folders.faults import FaultError, failure
+from endotransfer.errors import DataError, shown
+from endotransfer.io import read_yaml
 from endotransfer.label_values import IGNORE
 from endotransfer.registry import nearest
 
@@ -54,10 +54,10 @@ def read_classes(folder: Path) -> Classes:
     if not path.resolve().is_relative_to(folder.resolve()):
         raise failure("link-outside", path, "is a link that leaves the folder", "replace it with the file itself")
     content = _load(path)
-    unknown = [str(key) for key in content if key not in ("classes", "ignore")]
+    unknown = [key if isinstance(key, str) else shown(key) for key in content if key not in ("classes", "ignore")]
     if unknown:
-        hint = nearest(unknown[0], ["classes", "ignore"]).rstrip(".")
-        raise _wrong(path, f"has an unknown key '{unknown[0]}'", hint)
+        hint = nearest(unknown[0][:80], ["classes", "ignore"]).rstrip(".")
+        raise _wrong(path, f"has an unknown key '{unknown[0][:80]}'", hint)
     names = _names(path, content.get("classes"))
     ignore = _ignore(path, content.get("ignore", IGNORE), len(names))
     return Classes(names, ignore, ignore_stated="ignore" in content)
@@ -65,9 +65,9 @@ def read_classes(folder: Path) -> Classes:
 
 def _load(path: Path) -> dict[object, object]:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as reason:
-        raise _wrong(path, "is not readable YAML", _EXAMPLE) from reason
+        content = read_yaml(path, DataError, _EXAMPLE)
+    except (DataError, OSError) as reason:
+        raise _wrong(path, f"is not readable YAML ({reason})", _EXAMPLE) from reason
     if not isinstance(content, dict):
         raise _wrong(path, "has no list of classes", _EXAMPLE)
     return content
@@ -78,7 +78,7 @@ def _names(path: Path, names: object) -> tuple[str, ...]:
         raise _wrong(path, f"needs a list of 2 to {IGNORE} classes", _EXAMPLE)
     for name in names:
         if not isinstance(name, str) or not name.strip():
-            raise _wrong(path, f"has a class name {name!r} that is not text", "put every name in quotes")
+            raise _wrong(path, f"has a class name {shown(name)} that is not text", "put every name in quotes")
         if names.count(name) > 1:
             raise _wrong(path, f"names the class '{name}' twice", "name every class once")
     return tuple(names)
@@ -86,7 +86,7 @@ def _names(path: Path, names: object) -> tuple[str, ...]:
 
 def _ignore(path: Path, value: object, classes: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not classes <= value <= 255:
-        what = f"ignores the value {value!r}, which is not a free one from {classes} to 255"
+        what = f"ignores the value {shown(value)}, which is not a free one from {classes} to 255"
         raise _wrong(path, what, "write `ignore: 255`")
     return value
 

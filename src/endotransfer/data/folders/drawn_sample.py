@@ -7,14 +7,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
 from endotransfer.data.folders.faults import failure
-from endotransfer.data.folders.listing import leads_outside
-from endotransfer.data.folders.reviewed import FOLDER
+from endotransfer.data.folders.review_files import reviews_lock
+from endotransfer.data.folders.review_masks import reviews_folder
 from endotransfer.errors import DataError
 from endotransfer.io import write_atomically
 
-FILE = "sample.yaml"  # cannot clash with a review, whose files end in .png and .json
+FILE = "sample.yaml"  # cannot clash with a review, whose record ends in .json
 
 
 @dataclass(frozen=True)
@@ -27,27 +28,25 @@ class Plan:
     when: str
 
 
+_PLAN = TypeAdapter(Plan)
+
+
 def write_plan(folder: Path, plan: Plan) -> None:
-    path = _path(folder)
-    try:
-        path.parent.mkdir(exist_ok=True)
-    except OSError as reason:
-        raise DataError(f"cannot make {path.parent}: {reason.strerror}; check space and permissions.") from reason
-    write_atomically(path, yaml.safe_dump(asdict(plan), sort_keys=False, allow_unicode=True), DataError)
+    """Replace the plan; one that cannot be read is never replaced."""
+    with reviews_lock(folder):
+        read_plan(folder)
+        text = yaml.safe_dump(asdict(plan), sort_keys=False, allow_unicode=True)
+        write_atomically(reviews_folder(folder) / FILE, text, DataError)
 
 
 def read_plan(folder: Path) -> Plan | None:
-    """The plan of a folder; None where there is none that can be read."""
+    """The plan of a folder; None where there is none.  One that cannot be read is refused: its images are reserved."""
+    path = reviews_folder(folder) / FILE
     try:
-        content = yaml.safe_load(_path(folder).read_text(encoding="utf-8"))
-        plan = Plan(**content)
-    except (DataError, OSError, ValueError, TypeError, yaml.YAMLError, RecursionError):
+        plan = _PLAN.validate_python(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    return plan if isinstance(plan.images, list) and all(isinstance(name, str) for name in plan.images) else None
-
-
-def _path(folder: Path) -> Path:
-    place = folder / FOLDER
-    if place.is_symlink() and leads_outside(place, folder):
-        raise failure("link-outside", place, "is a link that leaves the folder", "replace it with a folder")
-    return place / FILE
+    except (OSError, ValueError, ValidationError, yaml.YAMLError, RecursionError) as reason:
+        fix = "restore it from a copy, for training must know which images are reserved for measuring"
+        raise failure("bad-sample", path, "cannot be read as a random sample", fix) from reason
+    return plan

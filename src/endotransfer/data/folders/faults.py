@@ -24,11 +24,15 @@ class Fault:
 
 @dataclass(frozen=True)
 class Note:
-    """Something harmless that was done to, or found in, some files; reported so that nothing happens silently."""
+    """Something that was done to, or found in, some files; reported so that nothing happens silently.
+
+    A `caution` is no fault of a file, but may make the figures of a training worthless.
+    """
 
     code: str
     what: str
     files: tuple[str, ...] = ()
+    caution: bool = False
 
 
 class FaultError(DataError):

@@ -3,15 +3,17 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from endotransfer.data.folders.faults import Fault
+from endotransfer.data.folders.faults import Fault, Note
+from endotransfer.data.folders.group_columns import candidates, group_columns
 from endotransfer.data.folders.listing import printable, unsafe_name
 from endotransfer.errors import DataError
-from endotransfer.io import write_atomically
+from endotransfer.io import LARGEST_TABLE, read_bounded, write_atomically
 
 FILE = "labels.csv"
+_SAVE = "save it again as CSV"
 LABELS = ("lesion", "normal")
 KNOWN_COLUMNS = ("image", "label", "finding", "split", "cluster", "patient", "sequence")
 
@@ -31,13 +33,29 @@ class Table:
     columns: list[str] = field(default_factory=list)
     rows: list[LabelRow] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
 
 
 def read_labels(path: Path) -> Table:
-    """Read the whole table, collecting faults instead of stopping at the first."""
+    """Read the whole table, collecting faults instead of stopping at the first.
+
+    The patient and the sequence are found under any usual name, and are then in the columns `patient` and `sequence`
+    as well.
+    """
+    table = _read(path)
+    for kind, column in group_columns(table.columns, [row.cells for row in table.rows]).items():
+        if column != kind:
+            table.rows = [replace(row, cells={**row.cells, kind: row.cells.get(column, "")}) for row in table.rows]
+            table.columns += [kind] if kind not in table.columns else []
+            table.notes.append(Note("group-column", f"the column '{printable(column)}' is read as the {kind}"))
+    return table
+
+
+def _read(path: Path) -> Table:
     table = Table()
     try:
-        lines = csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""), strict=True)
+        text = read_bounded(path, DataError, _SAVE, LARGEST_TABLE).decode("utf-8-sig")
+        lines = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = next(lines, [])
         table.columns = [cell.strip() for cell in header]
         if fault := _header_fault(path, table.columns):
@@ -48,9 +66,11 @@ def read_labels(path: Path) -> Table:
                 _take(path, lines.line_num, cells, table)
     except UnicodeDecodeError:
         table.faults.append(Fault("bad-table", str(path), "is not UTF-8 text", "save it as CSV with UTF-8 encoding"))
+    except DataError as reason:
+        table.faults.append(Fault("bad-table", str(path), f"cannot be read ({reason})", _SAVE))
     except csv.Error as reason:
         what = f"is not a readable table from line {lines.line_num} on ({reason})"
-        table.faults.append(Fault("bad-table", str(path), what, "save it again as CSV"))
+        table.faults.append(Fault("bad-table", str(path), what, _SAVE))
     except OSError as reason:
         what = f"cannot be read ({reason.strerror})"
         table.faults.append(Fault("no-permission", str(path), what, "change its rights"))
@@ -70,9 +90,9 @@ def _header_fault(path: Path, columns: list[str]) -> Fault | None:
     twice = next((column for column in columns if column and columns.count(column) > 1), None)
     if twice:
         return Fault("bad-table", str(path), f"has two columns called '{twice}'", "rename one of them")
-    capital = next(
-        (column for column in columns if column not in KNOWN_COLUMNS and column.lower() in KNOWN_COLUMNS), None
-    )
+    grouping = {*candidates("patient", columns), *candidates("sequence", columns)}  # under any name
+    odd = (column for column in columns if column not in KNOWN_COLUMNS and column not in grouping)
+    capital = next((column for column in odd if column.lower() in KNOWN_COLUMNS), None)
     if capital:  # read as one more column of text it would silently be ignored
         return Fault("bad-table", str(path), f"has a column '{capital}'", f"write it as `{capital.lower()}`")
     if "image" in columns:

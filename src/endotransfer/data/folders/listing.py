@@ -8,7 +8,7 @@ from pathlib import Path
 from endotransfer.data.folders.faults import Fault, Note
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
-_LITTER = (
+LITTER = (
     "thumbs.db",
     "desktop.ini",
 )  # what operating systems leave behind; names with a leading dot as well
@@ -39,6 +39,8 @@ def unsafe_name(name: str) -> bool:
 
 def printable(name: object) -> str:
     """A name that can be printed anywhere: undecodable bytes and control characters are spelt out."""
+    if str(name).isprintable():  # nearly every name, and there may be a hundred thousand
+        return str(name)
     spelt = str(name).encode("utf-8", "backslashreplace").decode()
     return "".join(c if unicodedata.category(c) != "Cc" else repr(c)[1:-1] for c in spelt)
 
@@ -62,7 +64,7 @@ def list_files(folder: Path, root: Path) -> Listing:
 
 def _take(entry: "os.DirEntry[str]", listing: Listing, root: Path) -> None:
     path, name = Path(entry.path), plain_name(Path(entry.name).stem)
-    if entry.name.startswith(".") or entry.name.lower() in _LITTER:
+    if entry.name.startswith(".") or entry.name.lower() in LITTER:
         return
     fault = _fault_of(entry, root)
     if fault is None and name in listing.files:
@@ -85,9 +87,12 @@ def _fault_of(entry: "os.DirEntry[str]", root: Path) -> Fault | None:
     if entry.is_symlink() and leads_outside(path, root):
         return outside(path)
     if entry.is_dir():
-        return Fault("sub-folder", shown, "is a sub-folder, which is not read", "move its files up", "warning")
+        fix = "move its files up, or import the whole (`endotransfer data import folders`), which reads sub-folders"
+        return Fault("sub-folder", shown, "is a sub-folder, which is not read", fix, "warning")
     if path.suffix.lower() not in SUFFIXES:
-        fix = "convert it to PNG or JPEG, or remove it"
+        fix = (
+            "convert it to PNG or JPEG (`endotransfer data import folders` reads DICOM, video, HEIC, GIF), or remove it"
+        )
         return Fault("other-file", shown, "is not an image by its suffix and is not read", fix, "warning")
     if not entry.is_file():
         return Fault("not-a-file", shown, "is not a file (a broken link or a device)", "remove it")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.folders.drawn_sample import read_plan
-from endotransfer.data.folders.reviewed import FOLDER, read_review
+from endotransfer.data.folders.listing import plain_name
+from endotransfer.data.folders.reviewed import reviewed_mask_path
 from endotransfer.label_values import IGNORE
 from endotransfer.samples import Sample
 
@@ -18,8 +19,8 @@ from endotransfer.samples import Sample
 def reviewed_samples(target: Sequence[Sample]) -> list[Sample]:
     """The samples of `target` with an accepted or corrected review, with its mask; reserved ones are left out."""
     plans = {folder: read_plan(folder) for folder in {_folder(sample) for sample in target}}
-    drawn = {(folder, name) for folder, plan in plans.items() if plan is not None for name in plan.images}
-    free = [sample for sample in target if (_folder(sample), sample.image.stem) not in drawn]
+    drawn = {(folder, plain_name(name)) for folder, plan in plans.items() if plan is not None for name in plan.images}
+    free = [sample for sample in target if (_folder(sample), plain_name(sample.image.stem)) not in drawn]
     return [sample for sample in map(_with_review, free) if sample.mask is not None]
 
 
@@ -28,11 +29,8 @@ def _folder(sample: Sample) -> Path:
 
 
 def _with_review(sample: Sample) -> Sample:
-    folder, name = _folder(sample), sample.image.stem
-    review = read_review(folder, name)
-    # A rejected prediction says nothing about where the lesion is.
-    usable = review is not None and review.decision != "rejected"
-    return replace(sample, mask=folder / FOLDER / f"{name}.png" if usable else None)
+    # A rejected prediction says nothing about where the lesion is: it has no mask here.
+    return replace(sample, mask=reviewed_mask_path(_folder(sample), sample.image.stem))
 
 
 def as_indices(classes: Classes) -> Classes:

@@ -65,6 +65,7 @@ def _read_table(contents: FolderContents) -> Table | None:
     table = read_labels(path)
     contents.columns = [column for column in table.columns if column]
     contents.faults += table.faults
+    contents.notes += table.notes
     return table if table.rows or not table.faults else None
 
 

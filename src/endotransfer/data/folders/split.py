@@ -1,14 +1,15 @@
 """Split a folder into train and test without separating patients or near-duplicate frames."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from endotransfer.data.folders.faults import failure
-from endotransfer.data.folders.folder_contents import FolderEntry
+from endotransfer.data.folders.folder_contents import FolderContents, FolderEntry
+from endotransfer.data.folders.group_columns import unknown_patients, with_group
 from endotransfer.data.folders.labels_csv import FILE, write_labels
 from endotransfer.data.folders.read_folder import read_contents
 from endotransfer.data.inspect.prints import components, similar, take_prints
@@ -21,26 +22,44 @@ TRAIN, TEST = "train", "test"
 Counts = dict[str, dict[str, int]]
 
 
-def split_folder(path: Path, test_share: float = 1 / 3, seed: int = 0, force: bool = False) -> Counts:
+def split_folder(
+    path: Path, test_share: float = 1 / 3, seed: int = 0, force: bool = False, group: str | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Counts:  # fmt: skip
     """Write the columns `split` and `cluster` of `labels.csv`; returns images, groups and tags of each part.
 
-    An existing split is only replaced with `force`; a copy of the old table stays beside it.
+    An existing split is only replaced with `force`; a copy of the old table stays beside it.  `group`: a column whose
+    equal values stay together, and which stands for the patient where none is known.  `say` is told what to mind.
     """
     if not 0 < test_share < 1:
         raise ConfigError(f"the test share is {test_share}, but must lie between 0 and 1; write for example 0.33.")
     contents = read_contents(path, "native")
     entries, table = contents.entries, path / FILE
+    columns = contents.columns or ["image"]
+    if group is not None:
+        entries = with_group(entries, columns, group, table)
+        columns = columns if "patient" in columns else [*columns, "patient"]
     if any(entry.cell("split") for entry in entries) and not force:
         raise failure("split-exists", table, "already has a split", "add --force to replace it (a copy is kept)")
     clusters = _clusters(entries)
-    groups = _tied(entries, clusters)
+    groups = _tied(entries, clusters, ("patient", "sequence", *([group] if group else [])))
     if groups.max() == 0:
         what = "cannot be divided: all images belong to one patient or are near-duplicates"
         raise failure("one-group", path, what, "add images of other patients")
     tags = [entry.cell("label") or "unknown" for entry in entries]
     in_test = choose_test(groups, tags, test_share, seed)
-    _write(table, contents.columns or ["image"], entries, clusters, in_test)
+    _write(table, columns, entries, clusters, in_test)
+    if say is not None:
+        for sentence in _to_mind(contents, entries):
+            say(sentence)
     return _counts(groups, tags, in_test)
+
+
+def _to_mind(contents: FolderContents, entries: Sequence[FolderEntry]) -> list[str]:
+    """Which column was taken for the patient; that none is known."""
+    found = [note.what for note in contents.notes if note.code == "group-column"]
+    unknown = unknown_patients(entries)
+    return [*found, unknown] if unknown else found
 
 
 def choose_test(groups: NDArray[np.intp], tags: Sequence[str], test_share: float, seed: int) -> NDArray[np.bool_]:
@@ -72,13 +91,11 @@ def _clusters(entries: Sequence[FolderEntry]) -> NDArray[np.intp]:
     return components(len(entries), np.concatenate([similar(prints), _ties(entries, "cluster")]))
 
 
-def _tied(entries: Sequence[FolderEntry], clusters: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Clusters joined through patients and sequences: groups that must not be split."""
+def _tied(entries: Sequence[FolderEntry], clusters: NDArray[np.intp], columns: Sequence[str]) -> NDArray[np.intp]:
+    """Clusters joined through equal values in `columns` (patients, sequences): groups that must not be split."""
     _, first = np.unique(clusters, return_index=True)
     together = np.stack([first[clusters], np.arange(len(entries))], axis=1)
-    return components(
-        len(entries), np.concatenate([together, *(_ties(entries, kind) for kind in ("patient", "sequence"))])
-    )
+    return components(len(entries), np.concatenate([together, *(_ties(entries, column) for column in columns)]))
 
 
 def _ties(entries: Sequence[FolderEntry], column: str) -> NDArray[np.intp]:

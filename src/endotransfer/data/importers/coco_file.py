@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from endotransfer.errors import DataError
+from endotransfer.io import LARGEST_TABLE, read_bounded
 
 
 class Category(BaseModel):
@@ -44,7 +45,9 @@ def read_coco(source: Path, file: str) -> CocoFile:
         names = ", ".join(path.name for path in files) or "none"
         raise DataError(f"{source} should hold one json file but holds {names}; name it (option file=NAME).")
     try:
-        content = CocoFile.model_validate_json(files[0].read_bytes())
+        content = CocoFile.model_validate_json(read_bounded(files[0], DataError, "export it again", LARGEST_TABLE))
+    except FileNotFoundError:
+        raise DataError(f"there is no {files[0]}; check the name.") from None
     except ValidationError as reason:
         first = reason.errors()[0]
         where = ".".join(map(str, first["loc"]))

@@ -1,11 +1,12 @@
 """Find folders, images and the mask of each image in an unpacked download."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 
-from endotransfer.data.folders.listing import SUFFIXES
+from endotransfer.data.folders.listing import LITTER, SUFFIXES, plain_name
 from endotransfer.data.importers.mask_sources import from_file
 from endotransfer.data.importers.records import Item, Published
 from endotransfer.errors import DataError
@@ -49,13 +50,19 @@ def set_folders(source: Path, *expected: str) -> list[Path]:
     raise missing(source, *expected)
 
 
-def missing(source: Path, *expected: str) -> DataError:
-    """The error for a download that is not laid out as published: what was expected, what is there."""
+def missing(source: Path, *expected: str, option: str = "", known: Collection[str] = ()) -> DataError:
+    """The error for a download that is not laid out as published: what was expected, what is there.
+
+    `option`: the one that names another folder, where there is one for it; `known`: what such a folder may be called.
+    """
     found = sorted(child.name for child in source.iterdir() if not child.name.startswith("."))
     shown = ", ".join(f"'{name}'" for name in found[:8]) + (", ..." if len(found) > 8 else "")
     wanted = " and ".join(f"'{name}'" for name in expected)
     holds = shown or "nothing"
-    return DataError(f"{source} should hold {wanted} but holds {holds}; give the folder that does.")
+    there = [child.name for child in folders(source)] if option else []
+    near = [name for name in there if name.casefold() in known] + get_close_matches(expected[0], there, n=1)
+    hint = f"did you mean --{option} {near[0]}?" if near else "give the folder that does."
+    return DataError(f"{source} should hold {wanted} but holds {holds}; {hint}")
 
 
 def add_pairs(
@@ -69,13 +76,14 @@ def add_pairs(
 
     `describe` turns a picture into an item without a mask; `mask_stem` turns its stem into the mask's.
     """
-    waiting = {path.stem: path for path in pictures(masks)}
+    waiting = {plain_name(path.stem): path for path in pictures(masks)}
     for image in pictures(images):
-        mask = waiting.pop(mask_stem(image.stem), None)
+        mask = waiting.pop(mask_stem(plain_name(image.stem)), None)
         if mask is None:
             published.skipped.append(f"{images.name}/{image.name}: no mask in {masks.name}")
         else:
-            published.items.append(replace(describe(image), mask=from_file(mask, published.classes)))
+            item = replace(describe(image), mask=from_file(mask, published.classes), mask_file=mask)
+            published.items.append(item)
     published.skipped += [f"{masks.name}/{mask.name}: no image in {images.name}" for mask in waiting.values()]
 
 
@@ -84,3 +92,15 @@ def _levels(source: Path) -> Iterator[list[Path]]:
     for _ in range(SEARCH_DEPTH + 1):
         yield level
         level = [child for folder in level for child in folders(folder)]
+
+
+def unread_beside(items: Sequence[Item]) -> list[str]:
+    """'file: reason' for everything that lies among the images and is not read."""
+    left = []
+    for folder in sorted({item.image.parent for item in items}):
+        for path in sorted(folder.iterdir()):
+            if path.is_dir() or path.suffix.lower() in SUFFIXES:
+                continue
+            if not path.name.startswith(".") and path.name.lower() not in LITTER:
+                left.append(f"{folder.name}/{path.name}: files in '{path.suffix}' are not read here")
+    return left

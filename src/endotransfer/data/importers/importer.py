@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from endotransfer.data.importers.native_writer import Progress, new_folder, require_new, write_native
+from endotransfer.data.importers.find import unread_beside
+from endotransfer.data.importers.native_writer import new_folder, require_new, write_native
 from endotransfer.data.importers.records import ImportReport, Published
+from endotransfer.data.pipeline.threads import Progress
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.label_values import IGNORE
 from endotransfer.registry import Registry, nearest
@@ -25,6 +27,7 @@ class Importer:
     terms: str
     cite: str
     read: Read
+    takes_file: bool = False  # `source` is a file, not a folder
 
     def options(self) -> dict[str, str]:
         """Option -> default, from the signature of `read`."""
@@ -43,11 +46,13 @@ class Importer:
 IMPORTERS: Registry[Importer] = Registry("importer", "endotransfer.importers")
 
 
-def importer(name: str, *, summary: str, url: str, terms: str, cite: str) -> Callable[[Read], Read]:
+def importer(
+    name: str, *, summary: str, url: str, terms: str, cite: str, takes_file: bool = False
+) -> Callable[[Read], Read]:
     """Register the decorated function as the importer called `name`."""
 
     def register(read: Read) -> Read:
-        IMPORTERS.add(name, Importer(name, summary, url, terms, cite, read))
+        IMPORTERS.add(name, Importer(name, summary, url, terms, cite, read, takes_file))
         return read
 
     return register
@@ -61,29 +66,54 @@ def choice(option: str, value: str, *allowed: str) -> str:
 
 
 def import_dataset(
-    name: str, source: Path, out: Path, /, *, progress: Progress | None = None, **options: str
+    name: str,
+    source: Path,
+    out: Path | None,
+    /,
+    *,
+    progress: Progress | None = None,
+    dry_run: bool = False,
+    **options: str,
 ) -> ImportReport:
     """Bring the download in `source` into the native layout at `out`, a folder that is new or empty.
 
-    `progress(done, total)` is called after every image.  An interrupted import leaves nothing at `out`.
+    `progress(done, total)` is called after every image.  An interrupted import leaves nothing at `out`.  `dry_run`:
+    look at everything, write nothing.
     """
     chosen = IMPORTERS.get(name)
     chosen.check(options | ({"progress": progress} if isinstance(progress, str) else {}))  # a user's text, not ours
-    if not source.is_dir():
-        raise DataError(f"there is no folder {source}; give the folder into which the download was unpacked.")
-    require_new(out)
+    _check_source(chosen, source)
+    if out is not None:
+        require_new(out)
+    elif not dry_run:
+        raise ConfigError("the folder to write is not given; name a new one behind the source, or add --dry-run.")
     try:
         published = chosen.read(source, **options)
     except OSError as reason:
         raise DataError(f"cannot read {source}: {reason}; check the folder and its rights.") from reason
     _check_classes(source, published.classes)
+    if published.base is None:
+        published.skipped += unread_beside(published.items)
+    if dry_run or out is None:
+        return _some(write_native(None, published, progress), chosen, source)
     with new_folder(out) as folder:
-        report = write_native(folder, published, progress)
-        if not report.images:
-            first = f" (first reason: {report.skipped[0]})" if report.skipped else ""
-            raise DataError(f"no usable image in {source}{first}; is it a complete download of {name}?")
+        report = _some(write_native(folder, published, progress), chosen, source)
         (folder / "SOURCE.md").write_text(_source_note(chosen, source, options, report), encoding="utf-8")
     return report
+
+
+def _some(report: ImportReport, chosen: Importer, source: Path) -> ImportReport:
+    if not report.images:
+        first = f" (first reason: {report.skipped[0]})" if report.skipped else ""
+        raise DataError(f"no usable image in {source}{first}; is it a complete download of {chosen.name}?")
+    return report
+
+
+def _check_source(chosen: Importer, source: Path) -> None:
+    if chosen.takes_file and not source.is_file():
+        raise DataError(f"there is no file {source}; give the CSV file with the tags.")
+    if not chosen.takes_file and not source.is_dir():
+        raise DataError(f"there is no folder {source}; give the folder into which the download was unpacked.")
 
 
 def _check_classes(source: Path, names: tuple[str, ...]) -> None:

@@ -2,9 +2,10 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import yaml
@@ -13,14 +14,19 @@ from PIL import Image
 
 from endotransfer.data.folders.faults import FaultError
 from endotransfer.data.folders.labels_csv import write_labels
+from endotransfer.data.importers.import_check import COLUMNS, checked, conclude_import
 from endotransfer.data.importers.mask_sources import require_size
 from endotransfer.data.importers.records import BINARY, FROM_MASK, ImportReport, Item, Published
-from endotransfer.data.read.read_image import read_image_and_notes
+from endotransfer.data.pipeline.threads import Progress
+from endotransfer.data.read.read_image import ImageReading
 from endotransfer.data.read.read_mask import MaskReading
-from endotransfer.errors import DataError
+from endotransfer.errors import ConfigError, DataError
+from endotransfer.spreadsheet import safe_cell
 
-COLUMNS = ("image", "label", "finding", "split", "patient")
-Progress = Callable[[int, int], None]
+if TYPE_CHECKING:
+    from endotransfer.data.inspect.image_survey import Reading
+
+QUARANTINE = "quarantine.csv"
 
 
 def require_new(out: Path) -> None:
@@ -48,52 +54,76 @@ def new_folder(out: Path) -> Iterator[Path]:
         raise DataError(f"cannot write {out}: {why}; make room or choose another folder.") from reason
 
 
-def write_native(folder: Path, published: Published, progress: Progress | None) -> ImportReport:
-    """Write the items of `published`; one that cannot be used is named in `skipped` with the reason."""
-    report = ImportReport(skipped=list(published.skipped))
-    (folder / "images").mkdir()
-    (folder / "masks").mkdir()
-    rows: dict[str, dict[str, str]] = {}
+def write_native(folder: Path | None, published: Published, progress: Progress | None) -> ImportReport:
+    """Write the items of `published`; one that cannot be used is named in `skipped` with the reason.
+
+    Without a `folder` everything is looked at all the same, and nothing written.
+    """
+    report = ImportReport(skipped=list(published.skipped), guesses=published.guesses, dry_run=folder is None)
+    if folder is not None:
+        (folder / "images").mkdir()
+        (folder / "masks").mkdir()
+    readings: dict[str, Reading] = {}
     for done, item in enumerate(published.items, start=1):
         try:
-            if item.name.casefold() in rows:
+            if item.name.casefold() in readings:
                 raise DataError(f"another image is called '{item.name}' too")
-            rows[item.name.casefold()] = _write_item(folder, item, published.classes, report)
-        except DataError as reason:
-            report.skipped.append(_why(item.image, reason))
+            readings[item.name.casefold()] = _take_item(folder, item, published.classes, report)
+        except (DataError, ConfigError) as reason:
+            report.skipped.append(_why(published, item.shown(), reason))
         if progress is not None:
             progress(done, len(published.items))
-    columns = dict.fromkeys([*COLUMNS, *(column for row in rows.values() for column in row)])
-    write_labels(folder / "labels.csv", list(columns), list(rows.values()))
-    if published.classes != BINARY:
-        classes = yaml.safe_dump({"classes": list(published.classes)})
-        (folder / "classes.yaml").write_text(classes, encoding="utf-8")
+    conclude_import(report, list(readings.values()), published)
+    if folder is not None:
+        _write_tables(folder, [reading.entry.cells for reading in readings.values()], published.classes, report)
     return report
 
 
-def _write_item(folder: Path, item: Item, classes: tuple[str, ...], report: ImportReport) -> dict[str, str]:
-    """Write one image and its mask, count them, and return its row of labels.csv."""
-    picture = read_image_and_notes(item.image)
+def _write_tables(folder: Path, rows: list[Mapping[str, str]], classes: tuple[str, ...], report: ImportReport) -> None:
+    columns = dict.fromkeys([*COLUMNS, *(column for row in rows for column in row)])
+    write_labels(folder / "labels.csv", list(columns), rows)
+    if classes != BINARY:
+        text = yaml.safe_dump({"classes": list(classes)})
+        (folder / "classes.yaml").write_text(text, encoding="utf-8")
+    if report.skipped:
+        left = [line.partition(": ")[::2] for line in report.skipped]
+        rows = [{"file": str(safe_cell(file)), "reason": str(safe_cell(reason))} for file, reason in left]
+        write_labels(folder / QUARANTINE, ["file", "reason"], rows)
+
+
+def _take_item(folder: Path | None, item: Item, classes: tuple[str, ...], report: ImportReport) -> "Reading":
+    """Look at one image and its mask; write them where they are sound, and count them."""
+    picture = item.read()
     height, width = picture.pixels.shape[:2]
     size = (height, width)
-    reading = item.mask(size) if item.mask else None  # before anything is written: it may be unusable
-    label = _tag(item, reading, size)
-    if reading is not None:
-        _write_mask(folder / "masks" / f"{item.name}.png", reading.mask, classes)
-        report.count(list(reading.notes))
+    mask = item.mask(size) if item.mask else None
+    label = _tag(item, mask, size)
+    reading = checked(item, label, picture, mask, classes)
+    if folder is not None:
+        _write_image(folder, item, picture)
+        if mask is not None:
+            _write_mask(folder / "masks" / f"{item.name}.png", mask.mask, classes)
+    if mask is not None:
+        report.count(list(mask.notes))
         report.count([f"the tag '{label}' was taken from the mask"] if item.label == FROM_MASK else [])
-    if picture.notes:
-        Image.fromarray(picture.pixels).save(folder / "images" / f"{item.name}.png")
-        report.count([f"image saved as PNG: {note}" for note in picture.notes])
-    else:
-        shutil.copyfile(item.image, folder / "images" / f"{item.name}{item.image.suffix.lower()}")
+    report.count([f"image saved as PNG: {note}" for note in picture.notes or _taken_apart(item)])
     report.images += 1
-    report.masks += reading is not None
+    report.masks += mask is not None
     report.normal += label == "normal"
     report.lesion += label == "lesion"
-    finding = "" if item.label == FROM_MASK and label == "normal" else item.finding
-    values = (item.name, label, finding, item.split, item.patient)
-    return {**dict(zip(COLUMNS, values, strict=True)), **item.more}
+    return reading
+
+
+def _taken_apart(item: Item) -> list[str]:
+    return ["one of several pictures in a file"] if item.part and item.part.name else []
+
+
+def _write_image(folder: Path, item: Item, picture: ImageReading) -> None:
+    """Byte for byte where the file is as it should be, else as PNG."""
+    if picture.notes or _taken_apart(item):
+        Image.fromarray(picture.pixels).save(folder / "images" / f"{item.name}.png")
+    else:
+        shutil.copyfile(item.image, folder / "images" / f"{item.name}{item.image.suffix.lower()}")
 
 
 def _tag(item: Item, reading: MaskReading | None, size: tuple[int, int]) -> str:
@@ -107,11 +137,11 @@ def _tag(item: Item, reading: MaskReading | None, size: tuple[int, int]) -> str:
     return seen if item.label == FROM_MASK else item.label
 
 
-def _why(image: Path, reason: DataError) -> str:
-    """'folder/file: reason', for the faulty file itself where the error knows it."""
+def _why(published: Published, image: Path, reason: Exception) -> str:
+    """'file: reason', for the faulty file itself where the error knows it."""
     fault = reason.fault if isinstance(reason, FaultError) else None
     file, what = (Path(fault.file), fault.what) if fault else (image, str(reason))
-    return f"{file.parent.name}/{file.name}: {what}"
+    return f"{published.shown(file)}: {what}"
 
 
 def _write_mask(path: Path, mask: NDArray[np.uint8], classes: tuple[str, ...]) -> None:

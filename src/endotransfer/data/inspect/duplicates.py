@@ -46,11 +46,11 @@ def find_duplicates(readings: Sequence[Reading]) -> tuple[DuplicateCounts, list[
     return numbers, faults + [_near_fault(group) for group in only_near if len(_splits(group)) > 1]
 
 
-def split_groups(entries: Sequence[FolderEntry]) -> list[Fault]:
-    """Patients, sequences and clusters that stand in more than one split; of a sequence that is a warning, since some
-    published sets divide them so."""
+def split_groups(entries: Sequence[FolderEntry], column: str | None = None) -> list[Fault]:
+    """Patients, sequences, clusters and values of `column` that stand in more than one split; of a sequence
+    that is a warning, since some published sets divide them so."""
     faults = []
-    for kind in GROUPINGS:
+    for kind in dict.fromkeys([*GROUPINGS, *([column] if column else [])]):
         named = ((entry.cell(kind), entry) for entry in entries if entry.cell(kind))
         for group in _grouped(named):
             if len(splits := _splits(group)) > 1:

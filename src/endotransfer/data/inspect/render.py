@@ -17,9 +17,10 @@ _SHARES = ("class_share", "lesion_area", "frames", "overlays_by_tag")
 def render(inspection: Inspection) -> RenderableType:
     """Fingerprint, notes, faults and a last line that says how many."""
     parts: list[RenderableType] = [Text(str(inspection.path), style="bold"), _numbers(inspection.fingerprint)]
-    parts += [line for note in inspection.notes for line in _note(note)]
+    parts += [line for note in inspection.notes if not note.caution for line in _note(note)]
     for (severity, code), faults in groupby(inspection.faults, key=lambda fault: (fault.severity, fault.code)):
         parts += _faults(severity, code, list(faults))
+    parts += [line for note in inspection.cautions for line in _note(note)]
     parts.append(_summary(inspection))
     return Group(*parts)
 
@@ -46,7 +47,10 @@ def _spell(value: object, per_cent: bool) -> str:
 
 def _note(note: Note) -> Iterable[Text]:
     of = f" ({len(note.files)}: {_some(note.files)})" if note.files else ""
-    yield Text(f"note: {note.what}{of}", style="dim")
+    if note.caution:
+        yield Text(f"caution: {note.what}{of}", style="yellow")
+    else:
+        yield Text(f"note: {note.what}{of}", style="dim")
 
 
 def _faults(severity: str, code: str, faults: list[Fault]) -> list[RenderableType]:
@@ -64,6 +68,7 @@ def _some(files: tuple[str, ...]) -> str:
 
 def _summary(inspection: Inspection) -> Text:
     errors, warnings = len(inspection.errors), len(inspection.faults) - len(inspection.errors)
+    mind = f"; mind the caution{'s' * (len(inspection.cautions) > 1)} above" if inspection.cautions else ""
     if not inspection.faults:
-        return Text("no fault found", style="green")
-    return Text(f"{errors} errors, {warnings} warnings", style="red" if errors else "yellow")
+        return Text(f"no fault found{mind}", style="yellow" if mind else "green")
+    return Text(f"{errors} errors, {warnings} warnings{mind}", style="red" if errors else "yellow")

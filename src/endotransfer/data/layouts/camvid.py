@@ -19,7 +19,7 @@ def _recognises(path: Path) -> bool:
     if not table.is_file() or (path / "classes.yaml").exists():
         return False
     with table.open("rb") as file:
-        return file.readline().strip() == ",".join(COLUMNS).encode()
+        return file.readline(1000).strip() == ",".join(COLUMNS).encode()
 
 
 @layout(

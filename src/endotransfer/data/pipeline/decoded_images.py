@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +67,7 @@ class DecodedImages:
         # Pixels of each class in each image, [N, K]: what sampling by class needs, counted while masks are read.
         self.class_pixels = np.zeros((len(self.samples) if masks else 0, len(classes)), np.int64)
         self._on: dict[torch.device, tuple[Tensor, Tensor | None]] = {}
+        self._kept: dict[Hashable, dict[str, Tensor]] = {}
         # Masks are read once even if they are not cached, so that faults and conversions show before training.
         if self.cached or masks:
             self._visit_all(threads or os.cpu_count() or 1, progress)
@@ -90,6 +91,10 @@ class DecodedImages:
         if device not in self._on:
             self._on[device] = self._images.to(device), self._masks.to(device) if self.masks else None
         return self._on[device]
+
+    def kept(self, what: Hashable) -> dict[str, Tensor]:
+        """Maps by an image's key that were computed from these images: runs that share them share these as well."""
+        return self._kept.setdefault(what, {})
 
     def _visit_all(self, threads: int, progress: Progress | None) -> None:
         with ThreadPoolExecutor(threads) as pool:  # decoding and resizing leave Python's lock

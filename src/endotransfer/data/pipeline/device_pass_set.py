@@ -21,7 +21,6 @@ class DevicePassSet:
         self.pass_set, self.device = pass_set, device
         self.pixels, _ = pass_set.images.on(device)
         self.tags = torch.tensor([sample.tag for sample in pass_set.images.samples], device=device)
-        self._regions: Tensor | None = None  # int32 [N, H, W] of this process's images, in the order of its indices
 
     @property
     def images(self) -> DecodedImages:
@@ -44,15 +43,17 @@ class DevicePassSet:
 
     def superpixels(self, keys: Sequence[str]) -> Tensor:
         """int32 [B, H, W] of the images called `keys`."""
-        if self._regions is None:
-            self._regions = self._read_all()
+        regions = self.images.kept(("super-pixels", self.pass_set.settings, self.device, self.pass_set.indices))
+        if "all" not in regions:
+            regions["all"] = self._read_all()
         places = torch.tensor([self.pass_set.place_of(key) for key in keys])
-        return self._regions[places.to(self.device, non_blocking=True)]
+        return regions["all"][places.to(self.device, non_blocking=True)]
 
     def build_superpixels(self, progress: Progress | None = None, processes: int | None = None) -> int:
         return self.pass_set.build_superpixels(progress, processes)
 
     def _read_all(self) -> Tensor:
+        """int32 [N, H, W] of this process's images, in the order of its indices."""
         keys = [self.images.samples[index].key for index in self.pass_set.indices]
         with ThreadPoolExecutor(READERS) as readers:
             maps = list(readers.map(lambda key: self.pass_set.superpixels([key])[0].int(), keys))

@@ -38,8 +38,9 @@ class PassSet:
         self.indices = range(rank, len(images), world_size)
         self.tags = tags
         self.cache = superpixels
-        # Needed in every pass: where the images are in memory, so are their super-pixels, in a third of the space.
-        self._regions: dict[str, Tensor] = {}
+        # Needed in every pass: where the images are in memory, so are their super-pixels, in two thirds of the space.
+        self.settings = None if superpixels is None else superpixels.settings
+        self._regions = images.kept(("super-pixels", self.settings))
         self._index = {sample.key: index for index, sample in enumerate(images.samples)}
         self.plan = [self.indices[start : start + batch] for start in range(0, len(self.indices), batch)]
         # Where images are in memory already, sending them between processes would cost more than it saves.
@@ -85,7 +86,9 @@ class PassSet:
 
     def build_superpixels(self, progress: Progress | None = None, processes: int | None = None) -> int:
         """Compute this process's super-pixels that are not on disk yet; returns how many there were."""
-        return self._required_cache().build(_Arrays(self.images, self.indices), progress, processes)
+        cache = self._required_cache()
+        wanted = [index for index in self.indices if self.images.samples[index].key not in self._regions]
+        return cache.build(_Arrays(self.images, wanted), progress, processes) if wanted else 0
 
     def _required_cache(self) -> SuperpixelCache:
         if self.cache is None:

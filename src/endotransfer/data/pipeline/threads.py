@@ -9,10 +9,18 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-def in_threads(job: Callable[[A], B], items: Sequence[A]) -> list[B]:
-    """`[job(item) for item in items]`, a few at a time."""
+Progress = Callable[[int, int], None]  # (done, of how many)
+
+
+def in_threads(job: Callable[[A], B], items: Sequence[A], progress: Progress | None = None) -> list[B]:
+    """`[job(item) for item in items]`, a few at a time; `progress(done, total)` is called after each."""
+    results = []
     with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
-        return list(pool.map(job, items))
+        for result in pool.map(job, items):
+            results.append(result)
+            if progress is not None:
+                progress(len(results), len(items))
+    return results
 
 
 def one_ahead(job: Callable[[A], B], items: Sequence[A]) -> Generator[B, None, None]:

@@ -9,8 +9,10 @@ from pathlib import Path
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from endotransfer.data.folders.faults import FaultError, failure
-from endotransfer.data.read.image_limits import FORMATS, oversize, too_many_frames
+from endotransfer.data.read.image_limits import FORMATS, PAGED_FORMATS, oversize, too_many_frames, too_many_scans
 
+_SCAN = b"\xff\xda"  # the marker that begins one; within compressed data it cannot occur
+_PIECE = 2**20
 _ORIENTATION = 0x0112  # EXIF tag; 1 = upright, 5 to 8 swap height and width
 LOSSY = ("JPEG", "WEBP")  # formats whose values may not be what was written
 
@@ -33,9 +35,10 @@ class Header:
     format: str
 
 
-def decode(path: Path) -> Decoded:
-    """Decode the one picture in `path`."""
-    with _opened(path) as (image, orientation):
+def decode(path: Path, page: int | None = None) -> Decoded:
+    """Decode the one picture in `path`; with `page`, that one of several, also of a GIF or HEIC file."""
+    with _opened(path, page) as (image, orientation):
+        _check_scans(path, image)
         image.load()
         upright = ImageOps.exif_transpose(image) if orientation != 1 else image
         return Decoded(upright, image.format or "", orientation != 1)
@@ -49,15 +52,23 @@ def read_header(path: Path) -> Header:
         return Header(height, width, image.format or "")
 
 
+def count_pages(path: Path) -> int:
+    """How many pictures `path` holds, a GIF or HEIC file included."""
+    with _opened(path, 0) as (image, _):
+        return int(getattr(image, "n_frames", 1))
+
+
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Image.Image, int]]:
-    """The opened file, its header within limits, and its EXIF orientation (1 to 8)."""
+def _opened(path: Path, page: int | None = None) -> Iterator[tuple[Image.Image, int]]:
+    """The opened file (at `page`), its header within limits, and its EXIF orientation (1 to 8)."""
     _check_file(path)
     try:
-        with _open(path) as image:
-            _check_limits(path, image)
+        with _open(path, FORMATS if page is None else (*FORMATS, *PAGED_FORMATS)) as image:
+            if page:
+                image.seek(page)
+            _check_limits(path, image, several=page is not None)
             yield image, _orientation(image)
-    except FaultError:
+    except (FaultError, MemoryError):
         raise
     except UnidentifiedImageError as reason:
         what, fix = "is not a PNG, JPEG, BMP, TIFF or WebP image", "convert it to PNG, or remove it"
@@ -71,11 +82,11 @@ def _opened(path: Path) -> Iterator[tuple[Image.Image, int]]:
         raise failure("damaged", path, what, "copy it again from where it came from, or remove it") from reason
 
 
-def _open(path: Path) -> Image.Image:
+def _open(path: Path, formats: tuple[str, ...]) -> Image.Image:
     """Read the header.  Pillow's warning about size is made an error: our own limits say the rest."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", Image.DecompressionBombWarning)
-        return Image.open(path, formats=FORMATS)
+        return Image.open(path, formats=formats)
 
 
 def _check_file(path: Path) -> None:
@@ -90,12 +101,31 @@ def _check_file(path: Path) -> None:
         raise failure("empty-file", path, "has zero bytes", "copy it again from where it came from, or remove it")
 
 
-def _check_limits(path: Path, image: Image.Image) -> None:
+def _check_limits(path: Path, image: Image.Image, *, several: bool) -> None:
     width, height = image.size
     if wrong := oversize(height, width):
         raise failure("too-large", path, wrong, "scale it down, or remove it")
-    if wrong := too_many_frames(getattr(image, "n_frames", 1)):
-        raise failure("several-frames", path, wrong, "save the wanted one as a single image")
+    if not several and (wrong := too_many_frames(getattr(image, "n_frames", 1))):
+        fix = "save the wanted one as a single image, or take them all with `endotransfer data import folders`"
+        raise failure("several-frames", path, wrong, fix)
+
+
+def _check_scans(path: Path, image: Image.Image) -> None:
+    """Each scan of a JPEG goes over the whole picture: thousands of them in a small file take minutes."""
+    if image.format != "JPEG":
+        return
+    scans = sum(content.count(_SCAN) for content in _chunks(path))
+    if wrong := too_many_scans(scans):
+        raise failure("many-scans", path, wrong, "save it again as an ordinary JPEG or PNG")
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    """The file in pieces that overlap by one byte, so that no marker is cut in two."""
+    last = b""
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            yield last + piece
+            last = piece[-1:]
 
 
 def _orientation(image: Image.Image) -> int:

@@ -4,9 +4,12 @@ The command line and the viewer share them.
 """
 
 FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")  # decided by content, never by the file's name
+PAGED_FORMATS = ("GIF", "HEIF")  # read by an import alone, which takes files of several pictures apart
 MAX_PIXELS = 40_000_000  # 120 MB as RGB
 MAX_SIDE = 10_000
 MAX_FRAMES = 1
+MAX_PAGES = 20_000  # that an import takes from one file
+MAX_SCANS = 100  # of a JPEG; a progressive one has about ten, and a preview inside it as many
 MAX_UPLOAD_BYTES = 20_000_000  # of one file
 MAX_PARTS = 4  # of one form
 
@@ -40,3 +43,8 @@ def oversize(height: int, width: int) -> str | None:
 def too_many_frames(frames: int) -> str | None:
     """What is wrong with a file that holds this many pictures, or None."""
     return f"holds {frames} pictures instead of one" if frames > MAX_FRAMES else None
+
+
+def too_many_scans(scans: int) -> str | None:
+    """What is wrong with a JPEG that goes over its picture so many times, or None."""
+    return f"has {scans} scans, more than {MAX_SCANS}" if scans > MAX_SCANS else None

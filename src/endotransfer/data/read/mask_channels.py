@@ -11,6 +11,10 @@ from endotransfer.data.read.decode import LOSSY, Decoded
 
 _GREY_TOLERANCE = 12  # JPEG stores colour apart from brightness, so copies of grey differ by a little
 _LOSSY_BLACK = 63  # in a compressed colour mask, anything up to here may be noise on black
+# Of 1,058 photographs of four public sets all but a few dark ones have less than 0.75 in their eight commonest colours;
+# masks drawn in three colours keep more than 0.95, even as coarse JPEG.
+_DRAWN_COLOURS = 8  # of 4,096
+_DRAWN_SHARE = 0.85
 
 Values = NDArray[np.integer]
 
@@ -87,5 +91,15 @@ def _colour(rgb: NDArray[np.uint8], binary: bool, lossy: bool, path: Path) -> tu
     if not binary:
         fix = "save the mask with one class number for each pixel"
         raise failure("colour-mask", path, "is drawn in colours, which name no classes", fix)
+    if _like_photograph(rgb):
+        what, fix = "looks like a photograph, not like a drawn mask", "put the drawn mask there"
+        raise failure("photograph-mask", path, what, fix)
     drawn = rgb.max(axis=2) > (_LOSSY_BLACK if lossy else 0)
     return drawn.astype(np.uint8), ["colours were read as lesion, black as normal"]
+
+
+def _like_photograph(rgb: NDArray[np.uint8]) -> bool:
+    """Whether colours [H, W, 3] spread as only those of a photograph do: a drawing has a few, however compressed."""
+    coarse = (rgb >> 4).astype(np.int32)
+    counts = np.bincount((coarse[..., 0] << 8 | coarse[..., 1] << 4 | coarse[..., 2]).ravel(), minlength=4096)
+    return bool(np.sort(counts)[-_DRAWN_COLOURS:].sum() < _DRAWN_SHARE * counts.sum())

@@ -40,8 +40,10 @@ def convert_mask(decoded: Decoded, classes: Classes, path: Path) -> MaskReading:
     values, notes = single_channel(decoded, classes.binary, path)
     if decoded.rotated:
         notes.insert(0, "the EXIF rotation was applied")
-    ignored = values == classes.ignore if classes.keeps_ignore else np.zeros(values.shape, bool)
-    histogram = np.bincount(values[~ignored].astype(np.int64), minlength=256)
+    histogram = np.bincount(values.ravel(), minlength=256)
+    ignored = values == classes.ignore if classes.keeps_ignore else None
+    if ignored is not None:
+        histogram[classes.ignore] = 0
     if classes.binary:
         lesion_from, note = _binary_threshold(histogram, path)
         mask = (values >= lesion_from).astype(np.uint8)
@@ -49,7 +51,7 @@ def convert_mask(decoded: Decoded, classes: Classes, path: Path) -> MaskReading:
     else:
         _check_indices(histogram, classes, path)
         mask = values.astype(np.uint8)
-    if ignored.any():
+    if ignored is not None and ignored.any():
         mask[ignored] = IGNORE
         if classes.ignore != IGNORE:
             notes.append(f"the value {classes.ignore} was read as unlabelled")

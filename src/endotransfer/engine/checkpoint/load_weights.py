@@ -1,5 +1,6 @@
 """Put stored weights into a network, all of them or none."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from torch import Tensor, nn
@@ -11,6 +12,17 @@ _NAMED_AT_MOST = 3
 
 def load_weights_into(module: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
     """Copy `tensors` into `module`; names and shapes must be exactly its own.  `path` is for the message."""
+    check_fits(module, tensors, path)
+    module.load_state_dict(tensors, strict=True)
+
+
+def not_finite(tensors: Mapping[str, Tensor]) -> list[str]:
+    """The names of tensors with a NaN or an infinity in them."""
+    return [name for name, value in tensors.items() if value.is_floating_point() and not value.isfinite().all()]
+
+
+def check_fits(module: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
+    """Refuse `tensors` of other names or shapes than those of `module`, which may be a mere outline."""
     expected = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     differing = [name for name in sorted(expected | found) if expected.get(name) != found.get(name)]
@@ -19,7 +31,6 @@ def load_weights_into(module: nn.Module, tensors: dict[str, Tensor], path: Path)
             f"{path} belongs to another model: {_told(differing, expected, found)}; "
             "use the configuration it was trained with."
         )
-    module.load_state_dict(tensors, strict=True)
 
 
 def _told(differing: list[str], expected: dict[str, tuple[int, ...]], found: dict[str, tuple[int, ...]]) -> str:

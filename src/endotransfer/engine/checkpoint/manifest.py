@@ -10,10 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from endotransfer.engine.checkpoint.names import from_stored, group_file
 from endotransfer.engine.checkpoint.names_on_disk import explaining, refuse_impostor
 from endotransfer.errors import CheckpointError
+from endotransfer.io import read_bounded
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 STATE = "state.json"
+EARLIER = "resume from an earlier checkpoint"
 _LARGEST_MANIFEST = 16 * 2**20
 
 
@@ -58,9 +60,8 @@ def read_manifest(checkpoint: Path) -> Manifest:
         refuse_impostor(checkpoint)
         if not checkpoint.exists():
             raise CheckpointError(f"there is no checkpoint at {checkpoint}; check the path.")
-        if _regular_size(path) > _LARGEST_MANIFEST:
-            raise _damaged(path, "it is too large to be a manifest")
-        content = path.read_bytes()
+        _regular_size(path)
+        content = read_bounded(path, CheckpointError, EARLIER, _LARGEST_MANIFEST)
     return _parsed(content, path)
 
 
@@ -70,7 +71,7 @@ def checked_bytes(path: Path, record: FileRecord) -> bytes:
         size = _regular_size(path)
         if size != record.size:
             raise _damaged(path, f"it has {size} bytes instead of {record.size}")
-        content = path.read_bytes()
+        content = read_bounded(path, CheckpointError, EARLIER, record.size)
     if sha256(content).hexdigest() != record.sha256:
         raise _damaged(path, "its checksum differs from the manifest")
     return content
@@ -129,7 +130,7 @@ def _regular_size(path: Path) -> int:
 
 
 def _damaged(path: Path, what: str) -> CheckpointError:
-    return CheckpointError(f"{path} is damaged: {what}; resume from an earlier checkpoint.")
+    return CheckpointError(f"{path} is damaged: {what}; {EARLIER}.")
 
 
 def _spelt(body: dict[str, object]) -> bytes:

@@ -1,5 +1,6 @@
 """Read a checkpoint back: every file checked before it is interpreted."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,12 +35,17 @@ def load_checkpoint(path: Path) -> Checkpoint:
     return Checkpoint(manifest.step, tensors, state, path)
 
 
-def load_latest(folder: Path) -> tuple[Checkpoint, list[str]]:
-    """The newest sound checkpoint in `folder`, and a warning for each newer one that was passed over."""
+def load_latest(folder: Path, accept: Callable[[int], object] = lambda step: None) -> tuple[Checkpoint, list[str]]:
+    """The newest sound checkpoint in `folder`, and a warning for each newer one that was passed over.
+
+    `accept(step)` raises CheckpointError where what that step needs beside its checkpoint is lost.
+    """
     warnings: list[str] = []
     for step, path in newest_first(folder):
         try:
-            return load_checkpoint(path), warnings
+            checkpoint = load_checkpoint(path)
+            accept(step)
+            return checkpoint, warnings
         except NewerFormatError:
             raise  # not damaged: going back behind it would fork the history of the run
         except CheckpointError as reason:

@@ -1,54 +1,39 @@
-"""The backbone: a timm feature extractor, dilated or plain, with weights, stride and normalisation settled."""
+"""The backbone: a timm feature extractor, dilated, plain or a pyramid; weights, stride and normalisation settled."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import timm
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import interpolate
 
 from endotransfer.config import ModelConfig
 from endotransfer.errors import CheckpointError, ConfigError
-from endotransfer.models.backbones.dilatable import (
-    OUTPUT_STRIDE,
-    accepts_output_stride,
-    list_backbones,
-    require_output_stride,
-)
+from endotransfer.models.backbones.dilatable import OUTPUT_STRIDE, accepts_output_stride, require_model
+from endotransfer.models.backbones.families import settled_model
+from endotransfer.models.backbones.feature_net import PLAIN_STRIDE, classification_names, dilated_net, pyramid_net
 from endotransfer.models.backbones.folding import fold_frozen
 from endotransfer.models.backbones.multi_grid import set_multi_grid
 from endotransfer.models.backbones.normalisation import FrozenBatchNorm, apply_norm
+from endotransfer.models.backbones.pyramid_plan import channels_first
 from endotransfer.models.backbones.stride_placement import move_stride_to_conv1, stride_placement
 from endotransfer.models.backbones.weights_file import load_weights
 
-__all__ = [
-    "PLAIN_STRIDE",
-    "Backbone",
-    "accepts_output_stride",
-    "backbone_of",
-    "build_backbone",
-    "empty_backbone",
-    "list_backbones",
-    "shallow_backbone",
-    "shallow_norm",
-]
-
-PLAIN_STRIDE = 32  # no stage is dilated: the last four maps are 1/4, 1/8, 1/16 and 1/32 of the image
-
 
 class Backbone(nn.Module):
-    """Normalised images [B, 3, H, W] -> feature maps of all stages, the last [B, channels, H / 8, W / 8] (or / 32)."""
+    """Normalised images [B, 3, H, W] -> feature maps [B, C, H / stride, W / stride] of all stages, shallow to deep."""
 
     stride_on_conv: Tensor
 
-    def __init__(self, net: Any, stride_on: str, notes: list[str], *, folded: bool = False) -> None:
+    def __init__(self, net: Any, stride_on: str, notes: list[str], *, folded: bool = False, multiple: int = 1) -> None:
         super().__init__()
         self.net = net
+        self.multiple = multiple  # of what height and width of an image must be
         self.folded = folded  # no normalisation is left that would be slow with channels last in memory
         self.notes = notes  # how weights and stride were settled, for the log
         self.stages: tuple[int, ...] = tuple(net.feature_info.channels())
         self.channels = self.stages[-1]
+        self.strides: tuple[int, ...] = tuple(net.feature_info.reduction())
         # The colours the weights were trained with: ImageNet's for nearly all of timm.
         self.mean: tuple[float, ...] = tuple(net.pretrained_cfg["mean"])
         self.std: tuple[float, ...] = tuple(net.pretrained_cfg["std"])
@@ -58,8 +43,34 @@ class Backbone(nn.Module):
         self.register_load_state_dict_post_hook(_follow_stride)  # type: ignore[no-untyped-call]
 
     def forward(self, images: Tensor) -> list[Tensor]:
-        maps: list[Tensor] = self.net(images)
-        return maps
+        return [channels_first(self.net, one) for one in self.net(self.fitted(images))]
+
+    def fitted(self, images: Tensor) -> Tensor:
+        """Images at the nearest size that the network takes: itself, but for pyramids of an odd size.
+
+        Resized, not padded: a map then covers the image and nothing else, whatever its stride.
+        """
+        size = self.fitted_size(images)
+        if size == tuple(images.shape[-2:]):
+            return images
+        return interpolate(images, size=size, mode="bilinear", align_corners=False)
+
+    def fitted_size(self, images: Tensor) -> tuple[int, int]:
+        height, width = (max(1, round(side / self.multiple)) * self.multiple for side in images.shape[-2:])
+        return height, width
+
+    def require_maps(self, count: int, method: str) -> None:
+        """Refuse a backbone of too few stages for `method`."""
+        if len(self.stages) < count:
+            raise ConfigError(
+                f"method {method} looks at {count} maps of the backbone, and this one has {len(self.stages)}; choose a "
+                "backbone of more stages, for example resnet50, or another method."
+            )
+
+    def grid(self, images: Tensor) -> tuple[int, int]:
+        """Height and width of a map at 1/8 of `images`."""
+        height, width = (-(-side // OUTPUT_STRIDE) for side in self.fitted_size(images))
+        return height, width
 
 
 def _follow_stride(backbone: Backbone, _: object) -> None:
@@ -83,15 +94,22 @@ def build_backbone(
     norm: str = "frozen",
     stride_on: str = "auto",
     output_stride: int = OUTPUT_STRIDE,
-    shallow: bool = False,
+    pyramid: bool = False,
+    local_stride: int | None = None,
 ) -> Backbone:
     """Build the timm model `name`; a `weights` file goes before `pretrained`, which fetches from timm's hub.
 
-    `shallow`: nothing beyond the first map of 1/8 of the image.
+    `pyramid`: with the strides of its family, in place of `output_stride`.  `local_stride`: nothing beyond the first
+    map of that stride.
     """
-    require_output_stride(name)
-    net = _create(name, output_stride, fetch=pretrained and weights is None, shallow=shallow)
-    notes = [load_weights(net, weights, _classification_names(name))] if weights else []
+    require_model(name)
+    fetch, multiple = pretrained and weights is None, 1
+    if pyramid:
+        net, plan = pyramid_net(name, fetch=fetch, local_stride=local_stride)
+        multiple = plan.multiple
+    else:
+        net = dilated_net(name, output_stride, fetch=fetch, local_stride=local_stride)
+    notes = [load_weights(net, weights, classification_names(name))] if weights else []
     placement, why = stride_placement(stride_on, weights)
     if placement == "conv1":
         move_stride_to_conv1(net)
@@ -99,17 +117,19 @@ def build_backbone(
     if multi_grid is not None:
         set_multi_grid(net, multi_grid)
     apply_norm(net, norm)
-    return Backbone(net, placement, notes, folded=norm == "frozen" and fold_frozen(net))
+    return Backbone(net, placement, notes, folded=norm == "frozen" and fold_frozen(net), multiple=multiple)
 
 
 def shallow_backbone(model: ModelConfig, norm: str | None = None) -> Backbone:
-    """The first stages of the backbone that an experiment asks for, up to 1/8 of the image, for use as they are.
+    """The first stages of the backbone that an experiment asks for, up to `local_stride`, for use as they are.
 
     No batch statistics move in it (`shallow_norm`).  `norm`: what a checkpoint was built with, which is to fill it.
     """
+    stride = model.local_stride or OUTPUT_STRIDE
     return build_backbone(
         model.backbone, pretrained=model.pretrained, weights=model.weights, norm=norm or shallow_norm(model),
-        stride_on=model.stride_on, shallow=True,
+        stride_on=model.stride_on, pyramid=settled_model(model).head == "pyramid", local_stride=stride,
+        output_stride=OUTPUT_STRIDE if stride <= OUTPUT_STRIDE else PLAIN_STRIDE,
     )  # fmt: skip
 
 
@@ -132,6 +152,9 @@ def empty_backbone(model: ModelConfig, *, plain: bool = False) -> Backbone:
 
 
 def _assemble(model: ModelConfig, *, pretrained: bool, weights: Path | None, plain: bool) -> Backbone:
+    require_model(model.backbone)
+    model = settled_model(model)
+    assert model.multi_grid != "auto"
     return build_backbone(
         model.backbone,
         pretrained=pretrained,
@@ -140,32 +163,8 @@ def _assemble(model: ModelConfig, *, pretrained: bool, weights: Path | None, pla
         norm=model.norm,
         stride_on=model.stride_on,
         output_stride=PLAIN_STRIDE if plain else OUTPUT_STRIDE,
+        pyramid=model.head == "pyramid" or (plain and not accepts_output_stride(model.backbone)),
     )
-
-
-def _create(name: str, output_stride: int, fetch: bool, shallow: bool = False) -> nn.Module:
-    create = partial(timm.create_model, name, features_only=True, output_stride=output_stride)
-    if shallow:
-        with torch.device("meta"):
-            reductions: list[int] = create(pretrained=False).feature_info.reduction()  # type: ignore[operator,union-attr]
-        create = partial(create, out_indices=tuple(range(reductions.index(OUTPUT_STRIDE) + 1)))
-    if not fetch:
-        return _cut_off(create(pretrained=False))
-    try:
-        return _cut_off(create(pretrained=True))
-    except Exception as reason:  # no network, no such weights, weights that do not fit: many kinds of error
-        raise ConfigError(
-            f"model.pretrained: timm's weights of '{name}' cannot be loaded ({type(reason).__name__}); connect "
-            "to the network, or name a file with `weights: file.safetensors`, or write `pretrained: false`."
-        ) from reason
-
-
-def _cut_off(net: Any) -> nn.Module:
-    """Without the blocks behind the last map that is asked for; timm itself leaves them in EfficientNet's family."""
-    container, _, last = net.feature_info.module_name()[-1].partition(".")
-    if container == "blocks" and last.isdecimal() and hasattr(net, "blocks"):
-        net.blocks = net.blocks[: int(last) + 1]
-    return net  # type: ignore[no-any-return]
 
 
 def _refuse_random_statistics(backbone: Backbone) -> None:
@@ -175,9 +174,3 @@ def _refuse_random_statistics(backbone: Backbone) -> None:
             "model.norm: frozen needs the statistics of pretrained weights, and there are none; write "
             "`norm: group`, or ask for weights with `pretrained: true` or `weights: file.safetensors`."
         )
-
-
-def _classification_names(name: str) -> frozenset[str]:
-    """Names of all tensors of the whole classification network: what a file may hold beyond the features."""
-    with torch.device("meta"):
-        return frozenset(timm.create_model(name).state_dict())

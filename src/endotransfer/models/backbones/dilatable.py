@@ -73,19 +73,24 @@ def dilates(name: str) -> bool:
     return tuple(last.shape[2:]) == (height // OUTPUT_STRIDE, width // OUTPUT_STRIDE)
 
 
-def require_output_stride(name: str) -> None:
-    """Refuse by name what cannot be a backbone here."""
+def require_model(name: str) -> None:
+    """Refuse what timm does not know, with what was probably meant."""
     load_plugins("endotransfer.backbones")
     if not timm.is_model(name):
-        close = get_close_matches(name, list_backbones(), n=1, cutoff=0.5)
+        close = get_close_matches(name, timm.list_models(), n=1, cutoff=0.5)
         hint = f"did you mean '{close[0]}'" if close else f"try one of {SUGGESTIONS}"
         raise ConfigError(f"model.backbone: timm has no model called '{name}'; {hint}?")
+    _require_tag(name)
+
+
+def require_output_stride(name: str) -> None:
+    """Refuse by name what cannot be dilated."""
+    require_model(name)
     if not accepts_output_stride(name):
         raise ConfigError(
-            f"model.backbone: '{name}' cannot be built with output stride 8; choose one that can, for "
-            f"example {SUGGESTIONS} (`endotransfer backbones` lists all)."
+            f"model.backbone: '{name}' cannot be built with output stride 8, as the DeepLab heads want it; leave "
+            f"model.head out, or choose one that can, for example {SUGGESTIONS} (`endotransfer backbones` lists all)."
         )
-    _require_tag(name)
 
 
 def _require_tag(name: str) -> None:

@@ -15,14 +15,19 @@ def set_multi_grid(net: nn.Module, grid: tuple[int, ...]) -> None:
     """
     # PAPER: "three dilated convolutional filters with stride of {1, 2, 4}" leaves open whether these replace or
     # multiply the base; DeepLab-v3, which the paper builds on, multiplies.
-    blocks = list(getattr(net, "layer4", []))
-    if not blocks or not all(isinstance(block, BasicBlock | Bottleneck) for block in blocks):
+    if not has_residual_blocks(net):
         raise ConfigError("model.multi_grid is for ResNets only, and this backbone is none; write `multi_grid: null`.")
     if not grid or min(grid) < 1:
         raise ConfigError(f"model.multi_grid {list(grid)} must hold numbers from 1 up, as in [1, 2, 4].")
-    for index, block in enumerate(blocks):
+    for index, block in enumerate(net.layer4):  # type: ignore[arg-type]
         for convolution in spatial_convolutions(block):
             set_dilation(convolution, block.dilation * grid[index % len(grid)])
+
+
+def has_residual_blocks(net: nn.Module) -> bool:
+    """Whether the last stage is a ResNet's."""
+    blocks = list(getattr(net, "layer4", []))
+    return bool(blocks) and all(isinstance(block, BasicBlock | Bottleneck) for block in blocks)
 
 
 def spatial_convolutions(block: nn.Module) -> Iterator[nn.Conv2d]:

@@ -24,14 +24,17 @@ def low_level(segmenter: Segmenter, images: Tensor, domain: str = "source") -> T
     """Images [B, 3, H, W] in [0, 1] -> low-level features [B, C, h, w]."""
     segmenter.enter(domain)
     stem, _ = halves(segmenter.backbone.net)
-    return in_turn(stem, (images - segmenter.mean) / segmenter.std)
+    return in_turn(stem, segmenter.backbone.fitted((images - segmenter.mean) / segmenter.std))[-1]
 
 
 def from_low_level(segmenter: Segmenter, low: Tensor, domain: str = "source") -> SegOutput:
     """The rest of the way; with `low_level` before it, the segmenter itself."""
     segmenter.enter(domain)
-    _, rest = halves(segmenter.backbone.net)
-    return segmenter.heads(in_turn(rest, low))
+    net = segmenter.backbone.net
+    _, rest = halves(net)
+    ends = stage_ends(net)
+    maps = [one for layer, one in zip(rest, in_turn(rest, low), strict=True) if layer in ends]
+    return segmenter.heads(maps)
 
 
 @torch.no_grad()
@@ -39,7 +42,8 @@ def low_level_channels(segmenter: Segmenter) -> int:
     """How many channels low-level features have.  timm tells it for whole stages only, so a black image is sent."""
     stem, _ = halves(segmenter.backbone.net)
     still = [copy.deepcopy(layer).eval() for layer in stem]  # no statistics of the network itself may move
-    return in_turn(still, torch.zeros(1, 3, SMALLEST, SMALLEST)).shape[1]
+    size = max(SMALLEST, segmenter.backbone.multiple)
+    return in_turn(still, torch.zeros(1, 3, size, size))[-1].shape[1]
 
 
 def halves(net: nn.Module) -> tuple[list[nn.Module], list[nn.Module]]:
@@ -52,7 +56,7 @@ def halves(net: nn.Module) -> tuple[list[nn.Module], list[nn.Module]]:
 
 def chain(net: nn.Module) -> tuple[list[str], list[nn.Module], list[str]]:
     """Names of all layers, the layers, and the names of those that end a stage."""
-    if isinstance(net, FeatureListNet):
+    if isinstance(net, FeatureListNet) and net.output_fmt == "NCHW":  # a generator of features wants them first
         return list(net.keys()), list(net.values()), list(net.return_layers)
     if isinstance(net, EfficientNetFeatures | MobileNetV3Features):
         named = dict(net.named_children())
@@ -65,7 +69,16 @@ def chain(net: nn.Module) -> tuple[list[str], list[nn.Module], list[str]]:
     )
 
 
-def in_turn(layers: list[nn.Module], x: Tensor) -> Tensor:
+def stage_ends(net: nn.Module) -> list[nn.Module]:
+    """The layers whose outputs are the network's feature maps."""
+    names, layers, stages = chain(net)
+    return [layer for name, layer in zip(names, layers, strict=True) if name in stages]
+
+
+def in_turn(layers: list[nn.Module], x: Tensor) -> list[Tensor]:
+    """What each layer makes of the output of the one before it."""
+    outputs = []
     for layer in layers:
         x = layer(x)
-    return x
+        outputs.append(x)
+    return outputs

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
+from timm.models._features import FeatureGetterNet
 from torch import Tensor, nn
 
 from endotransfer.errors import CheckpointError, ConfigError
@@ -20,19 +21,35 @@ def load_weights(net: nn.Module, path: Path, classification_names: Collection[st
     """Fill `net` (a timm feature extractor) from the file at `path`; returns a note for the log.
 
     The file must hold every parameter and statistic of `net`, in its shape; in addition it may hold
-    `classification_names`, what the architecture has behind its features, and a classifier.  Half precision
-    is widened to the dtype of `net`.
+    `classification_names`, what the architecture has behind its features, and a classifier.  Where the backbone is a
+    part of a larger model in the file (`trunk.` of SAM 2), the other parts are left alone.  Half precision is widened
+    to the dtype of `net`.
     """
     tensors = _read(path)
-    wanted = {name: value for name, value in net.state_dict().items() if not name.endswith(COUNTERS)}
-    theirs = {_rename(name, wanted): name for name in tensors}
+    bare = net.model if isinstance(net, FeatureGetterNet) else net  # timm's wrapper around a whole transformer
+    wanted = {name: value for name, value in bare.state_dict().items() if not name.endswith(COUNTERS)}
+    prefix = backbone_prefix(tensors, wanted)
+    theirs = _names_under(prefix, tensors, wanted)
     _check_names(path, wanted, theirs, classification_names)
     for name, target in wanted.items():
         _check_value(path, theirs[name], tensors[theirs[name]], target)
     with torch.no_grad():
         for name, target in wanted.items():
             target.copy_(tensors[theirs[name]])
-    return f"backbone: {len(wanted)} tensors from {path.name}"
+    part = f" (its part {prefix.rstrip('.')})" if prefix else ""
+    return f"backbone: {len(wanted)} tensors from {path.name}{part}"
+
+
+def backbone_prefix(names: Collection[str], wanted: Collection[str]) -> str:
+    """What stands before the names of a backbone's tensors in the file of a larger model, such as `trunk.`; or ""."""
+    parts = [name.split(".") for name in names]
+    prefixes = dict.fromkeys(".".join([*part[:depth], ""]) for depth in (1, 2) for part in parts)
+    return next((one for one in ("", *prefixes) if _names_under(one, names, wanted).keys() >= {*wanted}), "")
+
+
+def _names_under(prefix: str, names: Collection[str], wanted: Collection[str]) -> dict[str, str]:
+    """The feature extractor's name of a tensor -> the file's, for those whose name begins with `prefix`."""
+    return {_rename(name.removeprefix(prefix), wanted): name for name in names if name.startswith(prefix)}
 
 
 def read_metadata(path: Path) -> dict[str, str]:

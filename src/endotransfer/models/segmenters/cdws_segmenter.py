@@ -12,6 +12,7 @@ from torch.nn.functional import interpolate, logsigmoid
 from endotransfer.batch import LESION, SegOutput
 from endotransfer.config import ModelConfig
 from endotransfer.models.backbones.backbone import Backbone, backbone_of, empty_backbone
+from endotransfer.models.backbones.families import settled_model
 from endotransfer.models.backbones.on_backbone import OnBackbone
 from endotransfer.models.heads import TagHead, tag_log_probabilities
 from endotransfer.models.network_spec import Architecture, NetworkSpec
@@ -39,6 +40,7 @@ class CdwsSegmenter(OnBackbone):
 
     def __init__(self, backbone: Backbone, spec: CdwsSpec) -> None:
         super().__init__(backbone)
+        backbone.require_maps(1 + len(SHARES), "cdws")
         self.spec = spec
         # No part of the state, only at hand on the network's device: a list copied to a GPU would make the host wait.
         self.register_buffer("log_shares", torch.tensor(SHARES).log()[:, None, None], persistent=False)
@@ -75,4 +77,4 @@ def _full_size(logits: Tensor, images: Tensor) -> Tensor:
 
 
 def build_cdws_segmenter(model: ModelConfig) -> CdwsSegmenter:
-    return CdwsSegmenter(backbone_of(model), CdwsSpec(model=model))
+    return CdwsSegmenter(backbone_of(model), CdwsSpec(model=settled_model(model)))

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from endotransfer.batch import SegOutput
 from endotransfer.config import ModelConfig
+from endotransfer.errors import ConfigError
 from endotransfer.models.backbones.backbone import Backbone, backbone_of, empty_backbone
 from endotransfer.models.backbones.on_backbone import OnBackbone
 from endotransfer.models.heads import Refinement, TagHead
@@ -85,6 +86,12 @@ class DfnSegmenter(OnBackbone):
 
     def __init__(self, backbone: Backbone, spec: DfnSpec) -> None:
         super().__init__(backbone)
+        backbone.require_maps(LEVELS, "dfn")
+        if len(set(backbone.strides[-LEVELS:])) < LEVELS:
+            raise ConfigError(
+                "method dfn refines from coarse maps to fine ones, and all maps of a plain ViT are alike; choose a "
+                "backbone with stages, for example resnet50 or sam2_hiera_tiny, or another method."
+            )
         stages, norm = backbone.stages[-LEVELS:], spec.model.norm
         self.spec = spec
         self.feature_channels = spec.channels

@@ -14,9 +14,9 @@ class OpenSegmenter(Segmenter):
     A type of its own, so that no recorded graph stands in for it: graphs return outputs and nothing beside them.
     """
 
-    def heads(self, features: Tensor) -> SegOutput:
-        output = super().heads(features)
-        output.aux["backbone"] = features
+    def heads(self, maps: list[Tensor]) -> SegOutput:
+        output = super().heads(maps)
+        output.aux["backbone"] = maps[-1]
         return output
 
 

@@ -8,10 +8,11 @@ from torch import Tensor
 from endotransfer.batch import SegOutput
 from endotransfer.config import ModelConfig
 from endotransfer.models.backbones.backbone import Backbone, backbone_of, empty_backbone
+from endotransfer.models.backbones.families import settled_model
 from endotransfer.models.backbones.on_backbone import OnBackbone
 from endotransfer.models.heads import Refinement, TagHead
 from endotransfer.models.network_spec import Architecture, NetworkSpec
-from endotransfer.models.pixel_heads import pixel_head
+from endotransfer.models.pixel_heads import pixel_head, seen_by
 
 
 class SegmenterSpec(NetworkSpec):
@@ -36,8 +37,10 @@ class Segmenter(OnBackbone):
 
     def __init__(self, backbone: Backbone, model: ModelConfig, classes: int, tags: bool) -> None:
         super().__init__(backbone)
+        model = settled_model(model)
         self.spec = SegmenterSpec(model=model, classes=classes, tags=tags)
-        self.aspp, self.pixel_classifier = pixel_head(model, backbone.channels, classes)
+        # Whatever body `model.head` asks for: checkpoints know it by the name of the first one.
+        self.aspp, self.pixel_classifier = pixel_head(model, backbone.stages, backbone.strides, classes)
         self.feature_channels = self.aspp.channels  # of SegOutput.features
         self.tag_head = TagHead(backbone.channels) if tags else None
         self.refinement = Refinement(classes) if tags else None
@@ -49,15 +52,15 @@ class Segmenter(OnBackbone):
 
     def compute(self, images: Tensor, domain: str = "source") -> SegOutput:
         self.enter(domain)
-        return self.heads(self.stages(images)[-1])
+        return self.heads(self.stages(images))
 
-    def heads(self, features: Tensor) -> SegOutput:
-        """What S1 and S2 make of the backbone's last map [B, C, h, w]."""
-        seen = self.aspp(features)
+    def heads(self, maps: list[Tensor]) -> SegOutput:
+        """What S1 makes of the backbone's last map [B, C, h, w], and S2 of that one or of all."""
+        seen = seen_by(self.aspp, maps)
         logits = self.pixel_classifier(seen)
         if self.tag_head is None or self.refinement is None:
             return SegOutput(logits, None, seen)
-        tag_logits = self.tag_head(features)
+        tag_logits = self.tag_head(maps[-1])
         return SegOutput(self.refinement(logits, tag_logits), tag_logits, seen)
 
 

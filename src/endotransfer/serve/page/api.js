@@ -12,6 +12,7 @@ async function ask(path, options = {}) {
   const said = await response.json().catch(() => ({}));
   const error = new Error(sentence(said.message ?? `the service answered ${response.status}.`));
   error.code = said.code;
+  error.said = said;
   error.status = response.status;
   throw error;
 }
@@ -20,18 +21,24 @@ const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export const getJson = async (path) => (await ask(path)).json();
 
-export async function postJson(path, content) {
-  const headers = { ...OWN, "Content-Type": "application/json" };
-  return (await ask(path, { method: "POST", headers, body: JSON.stringify(content) })).json();
-}
+const sendJson = async (method, path, content, headers) =>
+  (await ask(path, { method, headers: { ...OWN, ...headers, "Content-Type": "application/json" }, body: JSON.stringify(content) })).json();
 
-export async function sendForm(method, path, fields) {
+export const postJson = (path, content) => sendJson("POST", path, content, {});
+
+// A change of a review names the revision it knows, so that nobody's newer decision is passed over.
+const knowing = (revision) => ({ "If-Match": `"${revision}"` });
+
+export const putJson = (path, content, revision) => sendJson("PUT", path, content, knowing(revision));
+
+export async function sendForm(method, path, fields, revision = null) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.append(name, value);
-  return (await ask(path, { method, headers: OWN, body: form })).json();
+  const headers = revision === null ? OWN : { ...OWN, ...knowing(revision) };
+  return (await ask(path, { method, headers, body: form })).json();
 }
 
-export const remove = (path) => ask(path, { method: "DELETE", headers: OWN });
+export const remove = async (path, revision) => (await ask(path, { method: "DELETE", headers: { ...OWN, ...knowing(revision) } })).json();
 
 export async function getBitmap(path) {
   // The busy service asks for patience, not for an error message.

@@ -1,7 +1,9 @@
 // The images one can go through, and the way from one to the next.
 import { getJson } from "./api.js";
 import { openImage } from "./image.js";
-import { attempt, element, emit, on, percent, say, state } from "./state.js";
+import { hidesRow } from "./blind.js";
+import { chosen } from "./filters.js";
+import { attempt, element, emit, on, percent, remember, say, state } from "./state.js";
 
 const MARKS = { accepted: ["✓", "accepted"], corrected: ["✎", "corrected"], rejected: ["✕", "rejected"] };
 const AHEAD = 5; // images kept ready
@@ -38,12 +40,9 @@ export async function followSurvey() {
   }
 }
 
-export function visibleRows() {
-  const rows = [...state.picked, ...state.rows];
-  if (state.filter === "open") return rows.filter((row) => !row.review || row.id === state.image?.row.id);
-  if (state.filter === "sample") return rows.filter((row) => state.plan?.has(row.id));
-  return rows;
-}
+export const visibleRows = () => [...state.picked, ...state.rows].filter(chosen);
+
+export const rowOf = (id) => [...state.picked, ...state.rows].find((row) => row.id === id);
 
 function open(row) {
   const known = opened.get(row.id) ?? openImage(row);
@@ -69,10 +68,11 @@ export async function show(row) {
     if (wish !== asked) return;
     image.row = row;
     Object.assign(image, drafts.get(row.id) ?? {});
-    if (state.left === "draft" || state.left === "reviewed") state.left = "model0";
+    if (!/^model|^truth/.test(state.left)) state.left = "model0";
     if (image.draft) state.left = "draft";
     state.image = image;
     element("empty").hidden = true;
+    notePlace(row);
     emit("image");
     if (rows[place]) open(rows[place]).catch(() => {}); // the next one, before it is asked for
     say(`Image ${place} of ${rows.length}: ${row.name}${row.review ? `, ${row.review.decision}` : ""}`);
@@ -87,11 +87,22 @@ export async function show(row) {
   }
 }
 
+// The address leads back to the image, and so does the next visit.
+function notePlace(row) {
+  if (row.uploaded) return;
+  history.replaceState(null, "", `#image=${encodeURIComponent(row.name)}`);
+  remember(`at.${state.about.folder}`, row.name);
+}
+
+export const wished = () => asked > 0;
+
 function keepDraft() {
   const image = state.image;
-  if (image?.draft) drafts.set(image.row.id, { draft: image.draft, draftFrom: image.draftFrom, before: image.before });
+  if (image?.draft) drafts.set(image.row.id, { draft: image.draft, draftFrom: image.draftFrom, before: image.before, past: image.past, future: image.future });
   else if (image) drafts.delete(image.row.id);
 }
+
+export const dropDraft = (id) => drafts.delete(id);
 
 export const step = (by) => attempt(async () => {
   const rows = visibleRows();
@@ -107,9 +118,17 @@ function markCurrent(id) {
   for (const button of element("strip").querySelectorAll("button")) {
     if (button.dataset.id === id) {
       button.setAttribute("aria-current", "true");
-      button.scrollIntoView({ block: "nearest", inline: "nearest" });
+      bringIntoView(button);
     } else button.removeAttribute("aria-current");
   }
+}
+
+// Scrolls the list alone: on a small screen the page itself must not jump.
+function bringIntoView(button) {
+  const strip = element("strip");
+  const [inside, box] = [strip.getBoundingClientRect(), button.getBoundingClientRect()];
+  strip.scrollTop += Math.min(0, box.top - inside.top) + Math.max(0, box.bottom - inside.bottom);
+  strip.scrollLeft += Math.min(0, box.left - inside.left) + Math.max(0, box.right - inside.right);
 }
 
 function build() {
@@ -147,6 +166,7 @@ function newItem(row) {
 
 function summary(row) {
   if (row.unreadable) return "cannot be read";
+  if (hidesRow(row)) return "judged blind";
   if (row.area === null || row.area === undefined) return row.tag ?? "";
   const shown = { doubt: ["doubt", row.doubt], disagreement: ["differs", row.disagreement] }[state.order];
   const extra = shown ? `${shown[0]} ${percent(shown[1])}` : row.iou !== null && row.iou !== undefined ? `IoU ${percent(row.iou, 0)}` : "";
@@ -157,5 +177,4 @@ on("rows", build);
 element("previous").addEventListener("click", () => step(-1));
 element("next").addEventListener("click", () => step(1));
 element("order").addEventListener("change", (event) => { state.order = event.target.value; attempt(loadList); });
-element("filter").addEventListener("change", (event) => { state.filter = event.target.value; build(); });
 addEventListener("beforeunload", (event) => { keepDraft(); if (drafts.size) event.preventDefault(); });

@@ -1,8 +1,9 @@
 // The beginning: ask what there is to show, then show the first image.
 import { getJson } from "./api.js";
 import "./files.js";
+import "./history.js";
 import "./keys.js";
-import { followSurvey, loadList, show, visibleRows } from "./list.js";
+import { followSurvey, loadList, show, visibleRows, wished } from "./list.js";
 import { buildPanel } from "./panel.js";
 import "./pointing.js";
 import { showRuns } from "./runs.js";
@@ -18,7 +19,8 @@ function openTab(name) {
     button.tabIndex = tab === name ? 0 : -1;
     element(tab).hidden = tab !== name;
   }
-  history.replaceState(null, "", name === "images" ? location.pathname : `#${name}`);
+  const image = state.image && !state.image.uploaded ? `#image=${encodeURIComponent(state.image.row.name)}` : location.pathname;
+  history.replaceState(null, "", name === "images" ? image : `#${name}`);
   if (name === "runs") attempt(showRuns);
 }
 
@@ -46,8 +48,19 @@ element("theme").addEventListener("click", () => {
 setTheme(recall("theme", ""));
 
 if (matchMedia("(max-width: 760px)").matches) {
-  for (const part of document.querySelectorAll(".panel details:not(:first-of-type)")) part.open = false;
+  for (const part of document.querySelectorAll(".controls > details:not(:first-of-type)")) part.open = false;
 }
+
+// The image that an address names.
+function linked(hash) {
+  if (!hash.startsWith("#image=")) return undefined;
+  return state.rows.find((row) => encodeURIComponent(row.name) === hash.slice(7) || row.name === hash.slice(7));
+}
+
+addEventListener("hashchange", () => {
+  const row = linked(location.hash);
+  if (row && row.id !== state.image?.row.id) attempt(() => show(row));
+});
 
 attempt(async () => {
   state.about = await getJson("/api/about");
@@ -57,11 +70,12 @@ attempt(async () => {
   if (models.length < 2 && !state.about.truths) element("order").querySelector("[value=disagreement]").disabled = true;
   buildPanel();
   emit("sides");
+  const { hash } = location;
+  await loadSample(); // before anything is shown: a drawn image is judged blind
   const survey = await loadList();
-  await loadSample();
-  const [first] = visibleRows();
-  if (first) await show(first);
-  if (location.hash === "#runs") openTab("runs");
+  const first = linked(hash) ?? linked(`#image=${encodeURIComponent(recall(`at.${folder}`, ""))}`) ?? visibleRows()[0];
+  if (first && !wished()) await show(first); // a person who was quicker has what they clicked
+  if (hash === "#runs") openTab("runs");
   document.documentElement.dataset.ready = "true";
   if (survey.done < survey.total) followSurvey();
 });

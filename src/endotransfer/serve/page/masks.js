@@ -79,6 +79,21 @@ export function area(labels) {
   return drawn / labels.length;
 }
 
+// The smallest box around everything that is drawn, or null.
+export function bounds(labels, width) {
+  let [left, top, right, bottom] = [width, Infinity, -1, -1];
+  for (let i = 0; i < labels.length; i += 1) {
+    if (labels[i] === 0 || labels[i] === IGNORE) continue;
+    const x = i % width;
+    const y = (i - x) / width;
+    if (x < left) left = x;
+    if (x > right) right = x;
+    if (y < top) top = y;
+    bottom = y;
+  }
+  return right < 0 ? null : { left, top, right, bottom };
+}
+
 export function stampDisc(labels, width, height, x, y, radius, value) {
   const top = Math.max(0, Math.ceil(y - radius));
   const bottom = Math.min(height - 1, Math.floor(y + radius));
@@ -96,20 +111,6 @@ export function stampLine(labels, width, height, from, to, radius, value) {
     const part = s / steps;
     stampDisc(labels, width, height, from.x + (to.x - from.x) * part, from.y + (to.y - from.y) * part, radius, value);
   }
-}
-
-// A click on a region paints it; a click on one that is mostly painted so already clears it.
-export function toggleRegion(labels, regions, place, value) {
-  const region = regions[place];
-  let size = 0;
-  let same = 0;
-  for (let i = 0; i < regions.length; i += 1) {
-    if (regions[i] !== region) continue;
-    size += 1;
-    same += labels[i] === value;
-  }
-  const now = 2 * same > size ? 0 : value;
-  for (let i = 0; i < regions.length; i += 1) if (regions[i] === region) labels[i] = now;
 }
 
 export function toPng(values, width, height, targetWidth = width, targetHeight = height) {

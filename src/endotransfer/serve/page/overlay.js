@@ -1,4 +1,5 @@
 // A mask as colours: filled, outlined, or the model's probability as a heat map.  Made once for each look of it.
+import { isBlind } from "./blind.js";
 import { labelsOf, modelOf } from "./image.js";
 import { IGNORE, border } from "./masks.js";
 import { state } from "./state.js";
@@ -16,9 +17,25 @@ export function overlay(image, side, scale) {
   return cached(image, side, look, (words) => {
     const labels = labelsOf(image, side);
     const model = modelOf(side);
+    if (style === "errors" && image.truth && side !== "truth" && !isBlind(image)) return paintErrors(words, labels, image.truth, opacity);
     if (style === "heat" && model !== null) paintHeat(words, image.maps[model].code, opacity);
     else if (style !== "outline") paintFill(words, labels, opacity);
     paintBorder(words, labels, border(labels, image.width, image.height, thick));
+    return undefined;
+  });
+}
+
+// The super-pixel under the pointer, once it has come.
+export function regionLine(image, { x, y }, scale) {
+  const regions = image.regions[state.regionSize];
+  const place = Math.round(y) * image.width + Math.round(x);
+  if (!regions || x < 0 || y < 0 || Math.round(x) >= image.width || Math.round(y) >= image.height) return null;
+  const thick = Math.max(1, Math.round(1.4 / scale));
+  return cached(image, "region line", [state.regionSize, regions[place], thick].join(), (words) => {
+    const inside = new Uint8Array(regions.length);
+    for (let i = 0; i < regions.length; i += 1) inside[i] = regions[i] === regions[place] ? 1 : 0;
+    const marks = border(inside, image.width, image.height, thick);
+    for (let i = 0; i < words.length; i += 1) words[i] = marks[i] ? WHITE : inside[i] ? 0x40ffffff : 0;
   });
 }
 
@@ -56,6 +73,19 @@ function table(alpha) {
 function paintFill(words, labels, opacity) {
   const colours = table(opacity);
   for (let i = 0; i < words.length; i += 1) words[i] = colours[labels[i]];
+}
+
+// Against the truth: found, invented, missed, in colours that are told apart without red and green.
+const ERRORS = { found: [64, 176, 166], invented: [225, 120, 20], missed: [220, 60, 190] };
+
+function paintErrors(words, labels, truth, opacity) {
+  const [found, invented, missed] = Object.values(ERRORS).map((colour) => rgba(colour, Math.max(0.35, opacity)));
+  for (let i = 0; i < words.length; i += 1) {
+    if (truth[i] === IGNORE || labels[i] === IGNORE) continue;
+    if (labels[i] && labels[i] === truth[i]) words[i] = found;
+    else if (labels[i]) words[i] = invented;
+    else if (truth[i]) words[i] = missed;
+  }
 }
 
 function paintHeat(words, code, opacity) {

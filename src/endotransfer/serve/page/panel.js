@@ -1,9 +1,10 @@
 // The controls of the mask and of the comparison, and the figures beside them.
+import { isBlind, readingOf } from "./blind.js";
 import { labelsOf, modelOf, sides } from "./image.js";
 import { area, overlap, toPng } from "./masks.js";
 import { attempt, element, emit, on, percent, state } from "./state.js";
 
-const STYLES = ["fill", "outline", "heat"];
+const STYLES = ["outline", "fill", "heat", "errors"];
 let figuresAsked = false;
 
 export function setThreshold(value) {
@@ -14,13 +15,15 @@ export function setThreshold(value) {
 }
 
 export function nextStyle() {
-  setStyle(STYLES[(STYLES.indexOf(state.style) + 1) % STYLES.length]);
+  const known = STYLES.filter((style) => style !== "errors" || !element("errors-field").hidden);
+  setStyle(known[(known.indexOf(state.style) + 1) % known.length]);
 }
 
 function setStyle(style) {
   state.style = style;
   document.querySelector(`input[name=style][value=${style}]`).checked = true;
   element("legend").hidden = style !== "heat";
+  element("errors-legend").hidden = style !== "errors";
   emit("look");
 }
 
@@ -66,16 +69,27 @@ function buildSides() {
   const image = state.image;
   const choices = sides(image);
   const known = new Set(choices.map(([side]) => side));
-  if (!known.has(state.left)) state.left = "model0";
+  if (!known.has(state.left)) state.left = choices[0][0];
+  if (isBlind(image) && readingOf(image) === "adjudicate" && state.left !== "draft") settle(choices);
   if (!known.has(state.right)) state.right = "";
   for (const which of ["left", "right"]) {
     const options = choices.map(([side, name]) => new Option(name, side));
     if (which === "right") options.unshift(new Option("nothing", ""));
     element(which).replaceChildren(...options);
     element(which).value = state[which];
+    element(which).title = element(which).selectedOptions[0]?.text ?? ""; // a long name in full
   }
-  element("truth-outline-field").hidden = !image?.truth;
+  const truth = Boolean(image?.truth) && !isBlind(image);
+  element("truth-outline-field").hidden = !truth;
+  element("errors-field").hidden = !truth;
+  if (!truth && state.style === "errors") setStyle("outline");
   emit("look");
+}
+
+// Two readings are settled side by side.
+function settle(choices) {
+  const second = choices.find(([side]) => side.startsWith("second"));
+  if (second && choices.some(([side]) => side === "reviewed")) [state.left, state.right] = ["reviewed", second[0]];
 }
 
 // Figures follow the slider, but not on every one of its steps: a frame's pause lets the mask be drawn first.
@@ -95,20 +109,25 @@ function showFigures() {
   const rows = [];
   if (shown.length > 1) rows.push(["", ...shown.map((side) => names.get(side))]);
   const { classes } = state.about;
-  rows.push([classes.length === 2 ? "Lesion area" : `Area, all but ${classes[0]}`, ...shown.map((side) => percent(area(labelsOf(image, side))))]);
-  if (image.truth) addOverlaps(rows, image, shown);
+  rows.push([classes.length === 2 ? "Lesion area" : `Area, all but ${classes[0]}`, ...shown.map((side) => areaOf(image, side))]);
+  if (image.truth && !isBlind(image)) addOverlaps(rows, image, shown);
   if (shown.some((side) => modelOf(side) !== null)) {
     rows.push(["Doubt", ...shown.map((side) => percent(image.models[modelOf(side)]?.doubt))]);
     const tags = shown.map((side) => image.models[modelOf(side)]?.lesion_probability);
     if (tags.some((tag) => tag !== null && tag !== undefined)) rows.push(["Lesion in image", ...tags.map((tag) => percent(tag, 0))]);
   }
   body.replaceChildren(...rows.map(tableRow));
-  const facts = [image.row.tag && `tagged ${image.row.tag}`, image.row.finding, image.row.split && `split ${image.row.split}`];
+  const facts = [image.row.tag && `tagged ${image.row.tag}`, image.row.finding, image.row.split && `split ${image.row.split}`, image.row.patient];
   element("facts").textContent = facts.filter(Boolean).join(" · ");
   const first = rows.find(([name]) => name.startsWith("IoU"));
-  const spoken = `${image.row.name}, lesion area ${percent(area(labelsOf(image, state.left)))}${first ? `, ${first[0]} ${first[1]}` : ""}`;
+  const spoken = `${image.row.name}, lesion area ${areaOf(image, state.left)}${first ? `, ${first[0]} ${first[1]}` : ""}`;
   element("canvas").setAttribute("aria-label", spoken);
   return undefined;
+}
+
+function areaOf(image, side) {
+  const labels = labelsOf(image, side);
+  return labels ? percent(area(labels)) : "–";
 }
 
 function addOverlaps(rows, image, shown) {
@@ -137,7 +156,9 @@ function tableRow(cells) {
 async function download() {
   const image = state.image;
   if (!image) return;
-  const labels = Uint8Array.from(labelsOf(image, state.left));
+  const shown = labelsOf(image, state.left);
+  if (!shown) throw new Error("Nothing is shown on the left side that could be downloaded.");
+  const labels = Uint8Array.from(shown);
   if (state.about.classes.length === 2) for (let i = 0; i < labels.length; i += 1) labels[i] = labels[i] === 1 ? 255 : 0;
   const blob = await toPng(labels, image.width, image.height, image.size[1], image.size[0]);
   const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: `${image.row.name}.png` });
@@ -149,6 +170,13 @@ element("threshold").addEventListener("input", (event) => setThreshold(Number(ev
 element("opacity").addEventListener("input", (event) => {
   state.opacity = event.target.value / 100;
   element("opacity-value").textContent = `${event.target.value} %`;
+  emit("look");
+});
+for (const how of ["brightness", "contrast"]) {
+  element(how).addEventListener("input", (event) => { state[how] = event.target.value / 100; emit("look"); });
+}
+element("plain-light").addEventListener("click", () => {
+  for (const how of ["brightness", "contrast"]) { state[how] = 1; element(how).value = 100; }
   emit("look");
 });
 element("style").addEventListener("change", (event) => setStyle(event.target.value));

@@ -1,8 +1,11 @@
 // Accept, reject, correct: sent at once, kept by the service under reviewed/ of the image folder.
 import { remove, sendForm } from "./api.js";
-import { canUndo, discardDraft } from "./drawing.js";
-import { labelsOf, modelOf } from "./image.js";
-import { forget, step } from "./list.js";
+import { inSample, isBlind, readingOf } from "./blind.js";
+import { confirmed } from "./confirm.js";
+import { noteDecision, showStacks } from "./decisions.js";
+import { beginDraft, discardDraft } from "./drawing.js";
+import { labelsOf, loadReviews, modelOf } from "./image.js";
+import { dropDraft, forget, step } from "./list.js";
 import { toPng } from "./masks.js";
 import { attempt, element, emit, on, recall, remember, say, state, tell } from "./state.js";
 
@@ -11,19 +14,29 @@ const NO_MODEL = {
   draft: "You have drawn a correction: save it, or discard it and accept the model's mask.",
   other: "Choose a model on the left: what is shown there is what you accept.",
 };
+const BLIND = "This image measures the model, so it is judged blind: draw the lesion, or press N where there is none.";
 let sending = false;
 
-export const accept = () => decide("accepted");
+export const accept = () => (readingOf(state.image) === "adjudicate" && isBlind(state.image) ? decide("corrected", state.left) : decide("accepted"));
 export const reject = () => decide("rejected");
 export const saveCorrection = () => decide("corrected");
 
-function decide(decision) {
+// Nothing is to be seen in this image.
+export async function saveEmpty() {
+  const image = state.image;
+  if (!image || !mayReview(image)) return;
+  if (image.draft?.some(Boolean) && !(await confirmed("An empty mask would be saved instead of what you have drawn.", "No lesion"))) return;
+  beginDraft(true);
+  await decide("corrected");
+}
+
+function decide(decision, taken = "draft") {
   return attempt(async () => {
     const image = state.image;
-    if (!image || sending || !mayReview(image)) return;
-    if (decision === "corrected" && !image.draft) return tell("There is no correction yet; take the brush first.");
-    if (decision === "accepted" && modelOf(state.left) === null) return tell(NO_MODEL[state.left] ?? NO_MODEL.other);
-    const side = { accepted: state.left, corrected: "draft", rejected: modelOf(state.left) === null ? "model0" : state.left }[decision];
+    if (!image || sending || !mayReview(image)) return undefined;
+    const problem = whyNot(image, decision, taken);
+    if (problem) return tell(problem);
+    const side = { accepted: state.left, corrected: taken, rejected: modelOf(state.left) === null ? "model0" : state.left }[decision];
     sending = true;
     try {
       await send(image, decision, side);
@@ -32,6 +45,13 @@ function decide(decision) {
     }
     return undefined;
   });
+}
+
+function whyNot(image, decision, taken) {
+  if (decision === "corrected") return labelsOf(image, taken) ? null : "There is no drawing yet; take the brush first.";
+  if (isBlind(image)) return BLIND;
+  if (decision === "accepted" && modelOf(state.left) === null) return NO_MODEL[state.left] ?? NO_MODEL.other;
+  return null;
 }
 
 function mayReview(image) {
@@ -48,33 +68,57 @@ function mayReview(image) {
   return true;
 }
 
-async function send(image, decision, side) {
-  const labels = labelsOf(image, side);
-  const asked = {
-    decision, who: element("who").value.trim(),
-    model: side === "draft" ? image.draftFrom : modelOf(side), replaces: image.review?.when ?? null,
+function question(image, decision, side, agreed) {
+  const reading = readingOf(image);
+  const model = side === "draft" ? image.draftFrom : modelOf(side);
+  return {
+    decision, who: element("who").value.trim(), model, threshold: decision === "accepted" ? state.threshold : null,
+    blind: isBlind(image), reading: reading === "second" ? "second" : "first", adjudicated: reading === "adjudicate", over_correction: agreed,
   };
-  const mask = await toPng(labels, image.width, image.height);
-  let review;
+}
+
+async function send(image, decision, side, agreed = false) {
+  const labels = Uint8Array.from(labelsOf(image, side));
+  const asked = question(image, decision, side, agreed);
+  const [before, drawn] = [image.review?.number ?? null, image.version];
+  let told;
   try {
-    review = await sendForm("PUT", `${image.path}/review`, { review: JSON.stringify(asked), mask });
+    const mask = await toPng(labels, image.width, image.height);
+    told = await sendForm("PUT", `${image.path}/review`, { review: JSON.stringify(asked), mask }, image.revision);
   } catch (error) {
-    if (error.code === "changed") forget(image.row.id);
+    if (error.code === "over-correction") {
+      if (await confirmed(error.message, "Put it aside")) await send(image, decision, side, true);
+      return;
+    }
+    if (error.code === "changed") await meanwhile(image, error.said);
     throw error;
   }
-  image.review = review;
-  image.reviewed = decision === "rejected" ? null : Uint8Array.from(labels);
-  noteReview(image, review);
-  if (decision === "corrected") discardDraft();
+  if (asked.reading === "second") image.seconds = [...image.seconds.filter(({ who }) => who !== asked.who), { who: asked.who, mask: labels }];
+  else image.reviewed = decision === "rejected" ? null : labels;
+  noteReview(image, told);
+  if (side === "draft" && image.version === drawn) { // what was drawn since is not saved yet
+    dropDraft(image.row.id);
+    discardDraft(image);
+  }
+  image.version += 1; // another mask is to be shown
+  if (asked.reading === "first") noteDecision(image, before, told.review.number);
   say(`${PAST[decision]}: ${image.row.name}`);
   emit("sides");
   emit("reviewed");
-  if (element("advance").checked) await step(1);
+  if (element("advance").checked && state.image === image) await step(1);
 }
 
-function noteReview(image, review) {
-  for (const row of state.rows) if (row.id === image.row.id) row.review = review;
-  image.row.review = review;
+// Somebody else was quicker: what they decided is shown, and nothing of what was drawn here is lost.
+async function meanwhile(image, told) {
+  forget(image.row.id);
+  noteReview(image, told);
+  await loadReviews(image);
+  emit("sides");
+}
+
+export function noteReview(image, { review, revision, second }) {
+  for (const row of [...state.rows, image.row]) if (row.id === image.row.id) Object.assign(row, { review, revision, second });
+  Object.assign(image, { review, revision, second });
   emit("rows");
   if (state.image === image) showDecision();
 }
@@ -82,10 +126,18 @@ function noteReview(image, review) {
 function takeBack() {
   return attempt(async () => {
     const image = state.image;
-    await remove(`${image.path}/review`);
-    image.review = null;
-    image.reviewed = null;
-    noteReview(image, null);
+    if (!mayReview(image)) return;
+    const reading = readingOf(image) === "second" ? "second" : "first";
+    const before = image.review?.number ?? null;
+    try {
+      const who = encodeURIComponent(element("who").value.trim());
+      noteReview(image, await remove(`${image.path}/review?who=${who}&reading=${reading}`, image.revision));
+    } catch (error) {
+      if (error.code === "changed") await meanwhile(image, error.said);
+      throw error;
+    }
+    if (reading === "first") noteDecision(image, before, image.review?.number ?? null);
+    await loadReviews(image);
     emit("sides");
     emit("reviewed");
     say("Decision taken back");
@@ -93,54 +145,41 @@ function takeBack() {
 }
 
 function showDecision() {
-  const { review } = state.image;
+  const { review, second } = state.image;
   const note = element("decision");
+  const own = readingOf(state.image) === "second" ? second?.find(({ who }) => who === element("who").value.trim()) : review;
   note.replaceChildren();
-  note.dataset.decision = review?.decision ?? "";
-  if (!review) {
+  note.dataset.decision = own ? own.decision ?? "corrected" : "";
+  if (!own) {
     const can = state.about.folder && !state.image.uploaded;
-    note.textContent = can ? "Not reviewed yet." : "Decisions need a folder (--images); masks can still be corrected and downloaded.";
+    const empty = review ? `Read by ${review.who}; yours is open.` : "Not reviewed yet.";
+    note.textContent = can ? empty : "Decisions need a folder (--images); masks can still be corrected and downloaded.";
     return;
   }
-  const when = new Date(review.when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const when = new Date(own.when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   const button = Object.assign(document.createElement("button"), { type: "button", className: "link", textContent: "Take back" });
   button.addEventListener("click", takeBack);
-  note.append(`${PAST[review.decision]} by ${review.who}, ${when}. `, button);
+  const what = own.adjudicated ? "Settled" : own.blind ? "Drawn blind" : PAST[own.decision] ?? "Second reading";
+  note.append(`${what} by ${own.who}, ${when}. `, button);
 }
 
-function showDrawing() {
-  const image = state.image;
-  element("drawing").hidden = state.tool === "move" && !image?.draft;
-  element("save").disabled = !image?.draft || image.uploaded || !state.about.folder;
-  element("undo").disabled = !canUndo();
-  element("discard").disabled = !image?.draft;
-  element("canvas").dataset.tool = state.tool;
-}
-
-export function setTool(tool) {
-  state.tool = tool;
-  document.querySelector(`input[name=tool][value=${tool}]`).checked = true;
-  showDrawing();
-  emit("look");
-}
-
-export function setBrush(size) {
-  state.brush = Math.min(100, Math.max(1, Math.round(size)));
-  element("brush").value = state.brush;
-  emit("look");
+// In a blind reading nothing can be accepted: the buttons say what can be done instead.
+function showButtons() {
+  const blind = isBlind(state.image);
+  const settling = blind && readingOf(state.image) === "adjudicate";
+  element("accept").hidden = blind && !settling;
+  element("accept").textContent = settling ? "Take left" : "Accept";
+  element("reject").hidden = blind;
+  element("no-lesion").hidden = !blind;
+  element("blind-note").hidden = !blind;
+  element("seen-note").hidden = blind || !inSample(state.image) || Boolean(state.image.review?.blind);
 }
 
 element("accept").addEventListener("click", accept);
 element("reject").addEventListener("click", reject);
 element("save").addEventListener("click", saveCorrection);
-element("tools").addEventListener("change", (event) => setTool(event.target.value));
-element("paint").addEventListener("change", (event) => { state.paint = Number(event.target.value); });
-element("brush").addEventListener("input", (event) => setBrush(Number(event.target.value)));
+element("no-lesion").addEventListener("click", saveEmpty);
 element("who").value = recall("who", "");
-element("who").addEventListener("change", (event) => remember("who", event.target.value));
-on("image", () => {
-  if (state.tool !== "move") setTool("move");
-  setBrush(Math.max(2, Math.min(state.image.width, state.image.height) / 25));
-  showDecision();
-});
-on("image drawing", showDrawing);
+element("who").addEventListener("change", (event) => { remember("who", event.target.value); if (state.image) emit("sides"); });
+on("image", showStacks);
+on("image sides", () => { if (state.image) { showDecision(); showButtons(); } });

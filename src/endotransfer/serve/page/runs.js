@@ -39,7 +39,7 @@ function names(runs, prefix) {
 }
 
 function lines(runs, name, axis) {
-  return runs.flatMap((run, place) => (run.curves[name] ? [{ label: run.name, place, x: run.curves[name][axis], y: run.curves[name].values }] : []));
+  return runs.flatMap((run, place) => (run.curves[name] ? [{ label: run.name, place, x: run.curves[name][axis].map((x) => (axis === "epochs" ? x + 1 : x)), y: run.curves[name].values }] : []));
 }
 
 function lossCharts(runs) {
@@ -60,8 +60,8 @@ function growth(run, index) {
     const pictures = image.epochs.map((epoch) => {
       const stack = make("span", { className: "stack" });
       if (image.picture) stack.append(make("img", { src: `/api/images/${image.picture}/picture`, alt: "", loading: "lazy" }));
-      stack.append(make("img", { src: `/api/runs/${index}/propagation/${place}/${epoch}`, alt: `Pseudo-labels of ${image.name} before epoch ${epoch}`, loading: "lazy" }));
-      return make("figure", {}, stack, make("figcaption", { textContent: `epoch ${epoch}` }));
+      stack.append(make("img", { src: `/api/runs/${index}/propagation/${place}/${epoch}`, alt: `Pseudo-labels of ${image.name} before epoch ${epoch + 1}`, loading: "lazy" }));
+      return make("figure", {}, stack, make("figcaption", { textContent: `epoch ${epoch + 1}` }));
     });
     const strip = make("div", { className: "growth", tabIndex: 0 }, ...pictures);
     strip.setAttribute("role", "group");

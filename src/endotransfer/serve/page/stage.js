@@ -1,8 +1,9 @@
 // The canvas: picture, masks, swipe; zoom and pan by wheel, fingers and keys.
 import { labelsOf, sides } from "./image.js";
-import { IGNORE } from "./masks.js";
-import { overlay, truthLine } from "./overlay.js";
-import { element, emit, on, state } from "./state.js";
+import { isBlind } from "./blind.js";
+import { IGNORE, bounds } from "./masks.js";
+import { overlay, regionLine, truthLine } from "./overlay.js";
+import { element, emit, on, state, tell } from "./state.js";
 
 const canvas = element("canvas");
 const viewport = element("viewport");
@@ -26,6 +27,24 @@ export function fit() {
   view.fitted = true;
   redraw();
 }
+
+// The lesion of the left side, with some room around it.
+export function zoomToLesion() {
+  const image = state.image;
+  const labels = image && labelsOf(image, state.left);
+  const box = labels && bounds(labels, image.width);
+  if (!image) return;
+  if (!box) { tell("Nothing is marked on the left side."); return; }
+  const { clientWidth: width, clientHeight: height } = viewport;
+  const [across, down] = [box.right - box.left + 1, box.bottom - box.top + 1];
+  view.scale = Math.min(64, 0.7 * Math.min(width / across, height / down));
+  view.x = width / 2 - (box.left + across / 2) * view.scale;
+  view.y = height / 2 - (box.top + down / 2) * view.scale;
+  view.fitted = false;
+  redraw();
+}
+
+export const scale = () => view.scale;
 
 export function zoom(factor, at = { x: viewport.clientWidth / 2, y: viewport.clientHeight / 2 }) {
   const least = 0.5 * Math.min(viewport.clientWidth / (state.image?.width ?? 1), viewport.clientHeight / (state.image?.height ?? 1));
@@ -69,9 +88,14 @@ function draw() {
   const image = state.image;
   if (!image) return;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.filter = `brightness(${state.brightness}) contrast(${state.contrast})`;
   lay(context, image, image.picture);
+  context.filter = "none";
   if (!state.masksOff) drawSides(context, image, width, height);
-  if (state.truthOutline && image.truth && !state.masksOff) lay(context, image, truthLine(image, view.scale));
+  if (state.truthOutline && image.truth && !state.masksOff && !isBlind(image)) lay(context, image, truthLine(image, view.scale));
+  const line = state.tool === "region" && pointer.inside ? regionLine(image, pointer, view.scale) : null;
+  if (line) lay(context, image, line);
+  if (state.path.length) drawPath(context);
   const at = swipeAt();
   if (at !== null) drawDivider(context, at, height);
   if (["brush", "eraser"].includes(state.tool) && pointer.inside) drawBrush(context);
@@ -111,6 +135,25 @@ function drawDivider(context, at, height) {
   context.fillText("‹ ›", at, height / 2);
 }
 
+function drawPath(context) {
+  const points = state.tool === "polygon" && pointer.inside ? [...state.path, pointer] : state.path;
+  for (const [colour, thick, dash] of [["#000", 3, []], ["#fff", 1.5, [5, 3]]]) {
+    context.beginPath();
+    points.forEach((point, k) => context[k ? "lineTo" : "moveTo"](view.x + (point.x + 0.5) * view.scale, view.y + (point.y + 0.5) * view.scale));
+    if (state.tool === "lasso") context.closePath();
+    context.setLineDash(dash);
+    context.strokeStyle = colour;
+    context.lineWidth = thick;
+    context.stroke();
+  }
+  context.setLineDash([]);
+  if (state.tool !== "polygon") return;
+  for (const point of state.path) {
+    context.fillStyle = point === state.path[0] ? "#ffd34d" : "#fff";
+    context.fillRect(view.x + (point.x + 0.5) * view.scale - 3, view.y + (point.y + 0.5) * view.scale - 3, 6, 6);
+  }
+}
+
 function drawBrush(context) {
   const x = view.x + (pointer.x + 0.5) * view.scale;
   const y = view.y + (pointer.y + 0.5) * view.scale;
@@ -133,6 +176,10 @@ function read() {
     return;
   }
   const place = y * image.width + x;
+  if (isBlind(image)) {
+    element("reading").textContent = `${x}, ${y}`;
+    return;
+  }
   const probability = ((image.maps[0].code[place] + 0.5) / 256).toFixed(2);
   const label = image.truth ? image.truth[place] : null;
   const truth = label === null ? "" : ` · truth ${label === IGNORE ? "unlabelled" : state.about.classes[label]}`;
@@ -152,5 +199,6 @@ function nameSides() {
 new ResizeObserver(() => (view.fitted ? fit() : redraw())).observe(viewport);
 on("image", () => { fit(); nameSides(); });
 on("look", () => { nameSides(); redraw(); });
+on("sides", nameSides);
 on("drawn", read);
 on("pointer", read);

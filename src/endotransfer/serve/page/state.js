@@ -14,11 +14,15 @@ export const state = {
   rows: [],         // images in the order shown
   picked: [],       // rows of uploads, in front of the folder's
   order: "name",
-  filter: "all",
+  filter: "all",    // which decisions
+  only: {},         // tag, split, reviewer, patient: the one value that is shown
+  search: "",
   image: null,      // the open one: pixels, maps, masks
   threshold: 0.5,
   opacity: 0.45,
-  style: "fill",
+  style: "outline",
+  brightness: 1,
+  contrast: 1,
   hidden: new Set(),
   masksOff: false,
   left: "model0",
@@ -28,7 +32,11 @@ export const state = {
   tool: "move",
   paint: 1,
   brush: 20,
+  path: [],         // corners of the lasso or polygon in hand, in image pixels
+  regionSize: "medium",
   plan: null,       // ids of the drawn sample
+  blind: true,      // whether drawn images are judged without sight of a model's mask
+  reading: "first", // of the drawn sample: first, second, adjudicate
 };
 
 const listeners = new Map();

@@ -11,9 +11,8 @@ import numpy as np
 
 from endotransfer.data.folders.faults import failure
 from endotransfer.data.read.image_limits import MAX_PIXELS, oversize, video_format
+from endotransfer.data.read.shot import Pixels, Shot
 from endotransfer.errors import ConfigError
-from endotransfer.predict.prediction import Pixels
-from endotransfer.predict.shots import Shot
 
 if TYPE_CHECKING:
     from av import Packet, VideoFrame, VideoStream
@@ -100,11 +99,12 @@ class VideoReader:
             raise failure("not-a-video", self.path, "is not an MP4, MOV, AVI or WebM video", "convert it, or remove it")
         try:
             container: InputContainer = self._av.open(
-                str(self.path), format=kind, options={"protocol_whitelist": "file"}
-            )
+                str(self.path), format=kind, options={"protocol_whitelist": "file"},
+                metadata_errors="replace",  # a title may be in any encoding, and nobody reads it here
+            )  # fmt: skip
             return container
-        except self._av.FFmpegError as reason:
-            what = f"cannot be opened ({reason.strerror})"
+        except (self._av.FFmpegError, UnicodeError, ValueError, MemoryError) as reason:
+            what = f"cannot be opened ({getattr(reason, 'strerror', None) or reason})"
             raise failure("damaged", self.path, what, "copy it again from where it came from, or remove it") from None
 
     def _pictures(self) -> Iterator[tuple[Pixels | None, int | None, str | None]]:

@@ -1,0 +1,53 @@
+"""The mask of an image, by name: in the same sub-folder, whatever its capitals, ending and composed letters."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path, PurePath
+
+from endotransfer.data.importers.tag_words import same_word
+from endotransfer.data.importers.tree import telling_folders
+
+_USUAL = ("_mask", "-mask", "_seg", "-seg", "_gt", "-gt", "_maske", "_label", "_annotation", " mask")
+
+Key = tuple[str, ...]
+
+
+class MaskIndex:
+    """Masks by their path below the folder of masks.  Each is given once; `left` are those that nobody asked for."""
+
+    def __init__(self, masks: Iterable[tuple[Path, Path]], suffix: str = "") -> None:
+        """`masks`: (path below its root, file).  `suffix`: what a mask's name has after its image's."""
+        self._suffix = suffix
+        self._files: dict[Key, Path] = {}
+        self.doubles: list[tuple[Path, Path]] = []  # (left out, the one of the same name)
+        for relative, file in masks:
+            first = self._files.setdefault(_key(relative), file)
+            if first != file:
+                self.doubles.append((file, first))
+        self._waiting = dict(self._files)
+        self._stems: defaultdict[str, list[Key]] = defaultdict(list)
+        for key in self._files:
+            self._stems[key[-1]].append(key)
+        self.guessed: set[str] = set()  # endings that were not named, and fitted
+
+    def find(self, relative: Path, *, alone: bool) -> Path | None:
+        """The mask of the image at `relative`.  `alone`: no other image has its name; flat masks will do."""
+        for suffix in [self._suffix] if self._suffix else ["", *_USUAL]:
+            key = _key(relative.with_name(relative.stem + suffix + ".x"))
+            places = self._stems.get(key[-1], [])
+            if key not in self._files and alone and len(places) == 1 and 1 in (len(key), len(places[0])):
+                key = places[0]  # one of the two lies in no sub-folder; two different ones may be two patients
+            if key in self._files:
+                self._waiting.pop(key, None)
+                if suffix != self._suffix:
+                    self.guessed.add(suffix)
+                return self._files[key]
+        return None
+
+    @property
+    def left(self) -> list[Path]:
+        return list(self._waiting.values())
+
+
+def _key(relative: Path) -> Key:
+    return (*map(same_word, telling_folders(relative)), same_word(PurePath(relative.name).stem))

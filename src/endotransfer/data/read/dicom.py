@@ -1,0 +1,108 @@
+"""Pictures of a DICOM file, one frame or many, whatever their compression.  pydicom is imported when first needed."""
+
+import hashlib
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from endotransfer.data.folders.faults import FaultError, failure
+from endotransfer.data.read.image_limits import oversize
+from endotransfer.data.read.read_image import ImageReading, to_eight_bits
+from endotransfer.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+_MARK_AT, _MARK = 128, b"DICM"
+_KEY = secrets.token_bytes(16)  # a new one in every process: a number of seven digits is soon found from its plain hash
+
+
+def is_dicom(path: Path) -> bool:
+    """Whether the content says so: such files often have no ending."""
+    try:
+        with path.open("rb") as file:
+            file.seek(_MARK_AT)
+            return file.read(len(_MARK)) == _MARK
+    except OSError:
+        return False
+
+
+def read_dicom_header(path: Path) -> "Dataset":
+    """Everything but the pixels."""
+    try:
+        import pydicom
+    except ImportError:
+        raise ConfigError("pydicom, which reads DICOM, is not installed; install endotransfer[dicom].") from None
+    try:
+        header = pydicom.dcmread(path, stop_before_pixels=True)
+        rows, columns = int(header.Rows), int(header.Columns)
+    except (AttributeError, KeyError):
+        raise failure("no-picture", path, "is DICOM without a picture", "remove it") from None
+    except Exception as reason:  # a damaged file makes the parser raise almost any type
+        raise _damaged(path) from reason
+    if wrong := oversize(rows, columns):
+        raise failure("too-large", path, wrong, "scale it down, or remove it")
+    return header
+
+
+def frame_count(header: "Dataset") -> int:
+    try:
+        return max(1, int(header.get("NumberOfFrames") or 1))
+    except (TypeError, ValueError):  # nonsense; the first frame may still be there
+        return 1
+
+
+def hashed_patient(header: "Dataset") -> str:
+    """The patient as a keyed hash, which nobody can turn back; '' where the file names none."""
+    number = str(header.get("PatientID") or "").strip()
+    if not number:
+        return ""
+    return "dicom-" + hashlib.blake2b(number.encode(), key=_KEY, digest_size=6).hexdigest()
+
+
+def read_dicom_frame(path: Path, header: "Dataset", index: int) -> ImageReading:
+    """Frame `index` as 8-bit RGB."""
+    from pydicom.pixels.utils import pixel_array
+
+    if header.file_meta.TransferSyntaxUID.name.startswith("MPEG"):
+        what = "is a DICOM file with a video inside, which is not read"
+        raise failure("dicom-video", path, what, "export it as MP4, or as single frames")
+    try:
+        values: NDArray[Any] = pixel_array(path, index=index)
+        pixels, note = _to_rgb(values, header, path)
+    except FaultError:
+        raise
+    except (RuntimeError, NotImplementedError, ImportError) as reason:  # what decoders say they cannot do
+        syntax = header.file_meta.TransferSyntaxUID.name
+        what = f"is compressed in a way that cannot be read here ({syntax})"
+        fix = "install endotransfer[dicom], or export it uncompressed"
+        raise failure("dicom-compression", path, what, fix) from reason
+    except Exception as reason:
+        raise _damaged(path) from reason
+    return ImageReading(pixels, "DICOM", (note,))
+
+
+def _to_rgb(values: NDArray[Any], header: "Dataset", path: Path) -> tuple[NDArray[np.uint8], str]:
+    kind = str(header.get("PhotometricInterpretation", ""))
+    if kind == "PALETTE COLOR":
+        from pydicom.pixels.processing import apply_color_lut
+
+        values = apply_color_lut(values, header)
+    if values.ndim == 2:
+        low = min(0, int(values.min()))  # signed values: the darkest becomes black
+        grey, bits = to_eight_bits(values.astype(np.int64) - low, path)
+        grey = 255 - grey if kind == "MONOCHROME1" else grey
+        return np.repeat(grey[..., None], 3, axis=2), f"{bits}-bit grey values of DICOM were scaled to 8 bits"
+    if values.ndim != 3 or values.shape[2] != 3:
+        raise failure("no-picture", path, f"is DICOM with pixels in {kind or 'an unknown way'}", "export it as PNG")
+    if values.dtype != np.uint8:
+        values = values >> 8 if int(values.max()) > 255 else values
+    return np.ascontiguousarray(values.astype(np.uint8)), "a DICOM picture was saved as PNG"
+
+
+def _damaged(path: Path) -> FaultError:
+    what, fix = "is DICOM that cannot be read (cut short or damaged)", "copy it again from where it came from"
+    return failure("damaged", path, what, fix)

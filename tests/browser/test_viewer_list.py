@@ -1,0 +1,62 @@
+"""The list of images in a real browser: filters, search, links, the place where one was, who did how much."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.browser.looking import settled, title
+
+
+def names(page: Any) -> list[str]:
+    return [str(name) for name in page.locator("#strip b").all_inner_texts()]
+
+
+def test_filters_search_and_progress(visit: Callable[..., Any]) -> None:
+    page = visit()
+    everything = names(page)
+    page.fill("#search", "3")
+    assert names(page) == ["0003"]
+    page.fill("#search", "")
+    page.fill("#who", "Ada")
+    page.locator("#who").blur()
+    page.keyboard.press("a")
+    settled(page, everything[1])
+    assert page.inner_text("#progress") == f"Reviewed: Ada 1 of {len(everything)}."
+    page.select_option("#filter", "accepted")
+    assert names(page) == everything[:1]
+    page.select_option("#filter", "all")
+    page.click(".list .more summary")
+    page.select_option("#only-tag", "lesion")
+    lesions = names(page)
+    assert 0 < len(lesions) < len(everything)
+    page.select_option("#only-patient", label=page.locator("#only-patient option").nth(1).inner_text())
+    assert 0 < len(names(page)) < len(lesions)
+    assert page.inner_text("#more-count") == " (2)"
+
+
+def test_an_address_leads_to_an_image_and_the_place_is_kept(visit: Callable[..., Any]) -> None:
+    page = visit(path="#image=0003")
+    assert title(page) == "0003"
+    page.keyboard.press("ArrowRight")
+    settled(page, "0004")
+    assert page.url.endswith("#image=0004")
+    page.goto(page.url.split("#")[0])
+    page.wait_for_selector("html[data-ready]")
+    assert title(page) == "0004"
+
+
+def test_an_early_click_is_not_overridden(visit: Callable[..., Any], server: Any) -> None:
+    page = visit()
+
+    def slowly(route: Any) -> None:
+        page.wait_for_timeout(700)
+        route.continue_()
+
+    page.route("**/api/images/*/map/0", slowly)
+    page.route("**/api/sample*", slowly)
+    page.evaluate("localStorage.clear()")
+    page.goto(server.address, wait_until="commit")
+    page.locator("#strip button").nth(2).click()
+    page.wait_for_selector("html[data-ready]")
+    settled(page, "0002")
+    page.wait_for_timeout(300)
+    assert title(page) == "0002"
