@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 CODE := src tests perf fuzz examples
 
-.PHONY: install browser demo test test-all test-fast fuzz lint check-types check-style check-imports check-duplicates bench clean
+.PHONY: install browser demo test test-all test-fast fuzz lint check-types check-style check-imports check-duplicates check-page bench clean
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -36,7 +36,7 @@ demo: $(RUNTIME)
 
 # Two at a time: type checking takes about as long as everything else.
 lint: install
-	@$(MAKE) --no-print-directory --output-sync --jobs 2 check-types check-style check-imports check-duplicates
+	@$(MAKE) --no-print-directory --output-sync --jobs 2 check-types check-style check-imports check-duplicates check-page
 
 check-types:
 	$(BIN)/mypy
@@ -50,6 +50,18 @@ check-imports:
 
 check-duplicates:
 	$(BIN)/pylint src/endotransfer
+
+# The code of the viewer's page: types, linter, unit tests.  The tools come from npm; the page itself needs no build.
+PAGE_TOOLS := node_modules/.ready
+
+check-page:
+	@command -v npm >/dev/null || { echo "there is no npm: the page's code is not checked"; exit 0; }; \
+	$(MAKE) --no-print-directory $(PAGE_TOOLS) || { echo "npm could not fetch its tools: the page's code is not checked"; exit 0; }; \
+	npm run --silent types && npm run --silent lint && npm run --silent test
+
+$(PAGE_TOOLS): package.json
+	npm install --silent
+	touch $(PAGE_TOOLS)
 
 # One thread a process: the tests run side by side, and thread counts change the last bits of a sum.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
