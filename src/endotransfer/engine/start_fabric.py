@@ -1,5 +1,6 @@
 """Devices, processes and precision of a run (Lightning Fabric)."""
 
+import os
 from datetime import timedelta
 from typing import Literal
 
@@ -24,6 +25,7 @@ def start_fabric(training: TrainingConfig) -> Fabric:
     cuda = torch.cuda.is_available() and training.accelerator != "cpu"
     if cuda and training.devices > torch.cuda.device_count():  # pragma: needs cuda
         raise ConfigError(f"training.devices is {training.devices} but there are {torch.cuda.device_count()} GPUs.")
+    _be_deterministic(training.deterministic and cuda)
     waits = timedelta(seconds=patience(FOR_RANKS))
     fabric = Fabric(
         accelerator="gpu" if cuda else "cpu", devices=training.devices, num_nodes=training.nodes,
@@ -35,3 +37,14 @@ def start_fabric(training: TrainingConfig) -> Fabric:
     if cuda:  # pragma: needs cuda
         torch.cuda.reset_peak_memory_stats()  # several runs in one process: each has its own peak
     return fabric
+
+
+def _be_deterministic(wanted: bool) -> None:
+    """Let a GPU choose kernels that give the same bits every time, or (again) the fastest; a CPU needs neither.
+
+    torch warns of each operation that has no such kernel, by its name, and goes on.
+    """
+    if wanted:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS is first used
+    torch.use_deterministic_algorithms(wanted, warn_only=True)
+    torch.backends.cudnn.benchmark = False  # timing picks kernels anew in every run
