@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 CODE := src tests perf fuzz examples
 
-.PHONY: install browser demo test test-all test-fast fuzz lint check-types check-style check-imports check-duplicates check-page bench clean
+.PHONY: install browser demo test test-all test-fast fuzz lint check-types check-style check-imports check-duplicates check-page audit bench clean
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -80,6 +80,13 @@ test-fast: install
 # Ten thousand damaged files, two thousand hostile requests, two hundred kills, all from a seed; a quarter of an hour.
 fuzz: install
 	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz
+
+# Floors of dependencies, then known advisories about the pinned versions where the advisory service can be reached.
+audit: install
+	$(PYTEST) -n 0 tests/test_supply_chain.py
+	@$(BIN)/python -m pip_audit --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet pip-audit || true
+	@$(BIN)/python -m pip_audit --progress-spinner off -r constraints.txt --no-deps --disable-pip || \
+		echo "pip-audit found something (above), or could not reach its advisory service: advisories NOT checked"
 
 bench: install
 	$(BIN)/python -m perf
