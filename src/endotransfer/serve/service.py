@@ -24,7 +24,7 @@ from endotransfer.serve.pictures import (
     shrink,
     superpixel_map,
 )
-from endotransfer.serve.predictions import Predictions, load_models
+from endotransfer.serve.predictions import Model, Predictions, load_models
 from endotransfer.serve.turns import Turns
 from endotransfer.serve.uploads import Uploads
 
@@ -35,14 +35,22 @@ class Service:
     """One viewer: its runs, its folder of images, and what people dropped on it."""
 
     def __init__(self, runs: Sequence[Path], images: Path | None) -> None:
-        self.models = load_models(runs)
         self.catalogue = ImageCatalogue(images)
-        self.cache = LruCache()
         self.turns = Turns()
         self.forms = Turns(parallel=4)  # each holds a whole file in memory
-        self.predictions = Predictions(self.models, self.cache, self.catalogue.classes)
-        self.uploads = Uploads(self.predictions.forget)
+        self._open(load_models(runs))
+        self.uploads = Uploads(lambda entry: self.predictions.forget(entry))
+
+    def _open(self, models: list[Model]) -> None:
+        self.models, self.cache = models, LruCache()
+        self.predictions = Predictions(models, self.cache, self.catalogue.classes)
         self.survey = Survey([*self.catalogue.entries.values()], self.predictions.look, lambda: self.turns.taken > 0)
+
+    def show_runs(self, runs: Sequence[Path]) -> None:
+        """Other models in place of those that were shown; what the old ones said of the images is forgotten."""
+        models = load_models(runs)  # first: a model that cannot be read leaves everything as it is
+        self.survey.stop()
+        self._open(models)
 
     @property
     def folder(self) -> Path:
