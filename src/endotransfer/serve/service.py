@@ -10,6 +10,7 @@ from endotransfer.data.read.image_limits import FORMATS, MAX_PIXELS, MAX_UPLOAD_
 from endotransfer.engine.model_info import ModelInfo
 from endotransfer.errors import EndotransferError
 from endotransfer.serve.answers import Refusal, refuse_fault
+from endotransfer.serve.exports import Exports
 from endotransfer.serve.folder_walk import Survey
 from endotransfer.serve.image_catalogue import CatalogueEntry, ImageCatalogue
 from endotransfer.serve.image_figures import ImageFigures
@@ -40,6 +41,7 @@ class Service:
         self.forms = Turns(parallel=4)  # each holds a whole file in memory
         self._open(load_models(runs))
         self.uploads = Uploads(lambda entry: self.predictions.forget(entry))
+        self.exports = Exports()
 
     def _open(self, models: list[Model]) -> None:
         self.models, self.cache = models, LruCache()
@@ -124,6 +126,7 @@ class Service:
 
     def close(self) -> None:
         self.survey.stop()
+        self.exports.close()
         self.uploads.close()
 
 
