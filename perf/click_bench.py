@@ -11,6 +11,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +80,7 @@ def main(folder: Path, prompt_model: Path | None, run: Path | None, images: int,
     samples = random.Random(seed).sample(sorted(samples, key=lambda one: one.key), min(images, len(samples)))
     known = [(read_image(one.image), read_image(one.mask)[..., 0] > 127) for one in samples if one.mask is not None]
     known = [(pixels, truth) for pixels, truth in known if truth.any()]
-    strokes = [correct(truth, lambda mask, truth=truth: next_stroke(mask, truth), MOST) for _, truth in known]
+    strokes = [correct(truth, partial(next_stroke, truth=truth), MOST) for _, truth in known]
     print(json.dumps(summarise("strokes", strokes, [])), flush=True)
     for name, prepare in ways(prompt_model, run).items():
         seconds: list[float] = []

@@ -45,7 +45,8 @@ def next_stroke(mask: Area, truth: Area) -> Area:
         return mask
     region, depth = error
     widest = np.unravel_index(int(depth.argmax()), truth.shape)
-    path = skeletonize(region) & (depth >= BRUSH * depth[widest])
+    path = skeletonize(region)  # type: ignore[no-untyped-call]
+    path &= depth >= BRUSH * depth[widest]
     path[widest] = True
     parts, _ = label(path, np.ones((3, 3)))
     stroke = distance_transform_edt(parts != parts[widest]) < BRUSH * depth[widest]
@@ -53,7 +54,7 @@ def next_stroke(mask: Area, truth: Area) -> Area:
 
 
 def correct(truth: Area, answer: Callable[[Area], Area | None], most: int) -> list[float]:
-    """Dice after 1, 2, ... `most` actions from an empty mask; `answer`: the mask after the next, None: nothing is left."""
+    """Dice after 1, 2, ... `most` actions from an empty mask; `answer`: the mask after the next, None where none is."""
     mask, found = np.zeros_like(truth), list[float]()
     for _ in range(most):
         after = answer(mask)

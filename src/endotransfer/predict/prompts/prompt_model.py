@@ -22,7 +22,8 @@ from endotransfer.predict.prompts.prompt import Prompt
 SIDE = 1024  # of the square that the encoder sees
 LOW = 256  # of the masks that the decoder gives and takes
 PROPOSALS = 3
-MEAN, DEVIATION = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
+MEAN = np.array([0.485, 0.456, 0.406], np.float32)
+DEVIATION = np.array([0.229, 0.224, 0.225], np.float32)
 EMBEDDING = {
     "image_embed": (1, 256, 64, 64),
     "high_res_feats_0": (1, 32, 256, 256),
@@ -77,7 +78,7 @@ class PromptModel:
             "point_coords": places[None],
             "point_labels": labels[None],
             "mask_input": mask[None, None],
-            "has_mask_input": np.float32([before is not None]),
+            "has_mask_input": np.array([before is not None], np.float32),
         }
         masks, expected = run_graph(self._decoder, self._decoder_path, feed, FIX)[:2]
         if np.shape(masks) != (1, PROPOSALS, LOW, LOW) or np.shape(expected) != (1, PROPOSALS):
