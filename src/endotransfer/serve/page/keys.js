@@ -51,7 +51,7 @@ const within = (event, selector) => (event.target instanceof Element ? event.tar
  * @param {KeyboardEvent} event
  */
 function typing(event) {
-  const inside = within(event, "input, select, textarea, dialog");
+  const inside = within(event, "input, select, textarea, dialog[open]"); // one that closes may still have the focus
   const type = inside instanceof HTMLInputElement ? inside.type : "";
   if (!inside || type === "checkbox") return false;
   return ["range", "radio"].includes(type) ? event.key.startsWith("Arrow") : true;
