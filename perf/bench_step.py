@@ -51,7 +51,7 @@ def small_or_real() -> Setting:
 
 
 def make_trainer(setting: Setting, name: str, folder: Path, *, graphs: bool = True) -> Trainer:
-    training = TrainingConfig(precision=setting.precision, tensorboard=False, epochs=2, graphs=graphs)
+    training = TrainingConfig(precision=setting.precision, loggers=(), epochs=2, graphs=graphs)
     cls, _, config = method_config({"name": name})
     fabric = start_fabric(training)
     with fabric.device:

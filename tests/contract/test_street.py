@@ -27,7 +27,7 @@ TINY = {
     "model.backbone=test_resnet", "model.pretrained=false", "model.norm=group", "model.multi_grid=null",
     "model.aspp_rates=[1, 2]", "model.aspp_channels=16", "training.epochs=2", "training.steps_per_epoch=2",
     "training.batch_source=2", "training.batch_target=2", "training.workers=0", "training.precision=32",
-    "training.tensorboard=false", "training.accelerator=cpu", "evaluation.resamples=20",
+    "training.loggers=[]", "training.accelerator=cpu", "evaluation.resamples=20",
 }  # fmt: skip
 SMALL = {"data.size=[32, 64]", "data.source_size=[40, 80]", "training.augment.crop=[32, 32]"}
 
@@ -56,7 +56,7 @@ def experiment(trees: Path, source: str, method: str = "source_only", **sections
                   "aspp_rates": [1, 2], "aspp_channels": 16},
         "method": method,
         "training": {"epochs": 2, "steps_per_epoch": 2, "batch_source": 2, "batch_target": 2, "workers": 0,
-                     "tensorboard": False, "accelerator": "cpu"},
+                     "loggers": [], "accelerator": "cpu"},
         "evaluation": {"resamples": 20},
     }  # fmt: skip
     return experiment_from({name: {**part, **sections.get(name, {})} if isinstance(part, dict) else part

@@ -56,8 +56,10 @@ def test_a_callback_that_fails_ends_the_run_and_leaves_its_checkpoint(
             raise RuntimeError("enough")
 
     experiment = make_experiment("tagged", "source_only", checkpoint_every=2)
-    with pytest.raises(RuntimeError, match="enough"):
-        train(experiment, tmp_path / "run", callbacks=[Failing()])
+    with pytest.raises(RuntimeError, match="enough") as caught:
+        train(experiment, tmp_path / "run", callbacks=[Recorder(), Failing()])
+    (note,) = caught.value.__notes__
+    assert note.startswith("raised by the callback ") and note.endswith(".Failing in on_checkpoint at step 2")
     assert list_steps(tmp_path / "run" / "checkpoints") == [2]
 
 
@@ -85,3 +87,27 @@ def test_a_callback_that_asks_to_stop_leaves_a_run_that_can_be_resumed(
     assert resumed.told[0] == "start at 2"
     train(experiment, tmp_path / "whole", callbacks=[whole])
     assert stopping.losses + resumed.losses == whole.losses
+
+
+class StopAfterEpoch(Recorder):
+    def on_epoch_end(self, event: TrainingEvent) -> None:
+        super().on_epoch_end(event)
+        assert event.figures["loss/net"] == event.loss
+        raise StopTraining
+
+
+def test_a_stop_at_the_end_of_an_epoch_leaves_there_and_then(make_experiment: MakeExperiment, tmp_path: Path) -> None:
+    """Not after the next epoch's pass over the target and a step of it."""
+    experiment = make_experiment("tagged", "cbst", epochs=2, steps_per_epoch=2)
+    stopping, resumed = StopAfterEpoch(), Recorder()
+    assert train(experiment, tmp_path / "run", callbacks=[stopping]) is None
+    assert stopping.told[-2:] == [stopping.told[-2], "end at 2"]
+    assert stopping.told[-2].startswith("epoch 0 (")
+    assert list_steps(tmp_path / "run" / "checkpoints") == [2]
+    assert train(experiment, tmp_path / "run", resume=True, callbacks=[resumed]) is not None
+    assert resumed.told[:2] == ["start at 2", "pass before epoch 1"]
+
+
+def test_a_stop_after_the_last_epoch_is_no_stop(make_experiment: MakeExperiment, tmp_path: Path) -> None:
+    experiment = make_experiment("tagged", "source_only", epochs=1, steps_per_epoch=2)
+    assert train(experiment, tmp_path / "run", callbacks=[StopAfterEpoch()]) is not None

@@ -61,7 +61,7 @@ def demo_experiment(data: Path, method: str, preset: str, seed: int) -> Experime
                 "schedule": "poly",
                 "workers": 0,
                 "augment": {"colour": 0.1},
-                "tensorboard": False,
+                "loggers": [],
             },
         }
     )

@@ -11,6 +11,7 @@ from endotransfer.errors import ConfigError
 
 RENAMED: dict[str, str] = {  # `section.key` of an experiment, old -> new
     "training.head_lr": "training.head_lr_factor",
+    "training.tensorboard": "training.loggers",
 }
 _told: set[tuple[str, str]] = set()  # each is said once in a process
 

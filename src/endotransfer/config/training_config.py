@@ -63,10 +63,18 @@ class TrainingConfig(Strict):
     augment: AugmentConfig = AugmentConfig()
     checkpoint_every: int = Field(default=500, ge=1, le=MOST_STEPS)  # steps
     log_every: int = Field(default=10, ge=1, le=MOST_STEPS)
-    tensorboard: bool = True  # beside metrics.csv, which is always written
+    loggers: tuple[Literal["tensorboard", "mlflow", "wandb"], ...] = ("tensorboard",)  # beside metrics.csv
 
     @field_validator("precision", mode="before")
     @classmethod
     def _plain_number(cls, value: object) -> object:
         """YAML reads `precision: 32` as a number, and nobody should have to write quotes."""
         return str(value) if isinstance(value, int) else value
+
+    @field_validator("loggers", mode="before")
+    @classmethod
+    def _one_or_none(cls, value: object) -> object:
+        """`mlflow` alone, and true or false, which said whether TensorBoard is written."""
+        if isinstance(value, bool):
+            return ["tensorboard"] if value else []
+        return [value] if isinstance(value, str) else value

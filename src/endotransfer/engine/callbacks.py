@@ -23,7 +23,7 @@ class StopTraining(Exception):  # noqa: N818  (a request, not an error)
 class Callback:
     """Override what you need.  Called in the first process only; raise `StopTraining` to leave early.
 
-    Any other exception ends the run at once; its checkpoints stay.
+    Any other exception ends the run at once, with a note that names the callback; its checkpoints stay.
     """
 
     def on_train_start(self, event: TrainingEvent) -> None:
@@ -53,26 +53,29 @@ class CallbackList(Callback):
         self._stop = stop
 
     def on_train_start(self, event: TrainingEvent) -> None:
-        self._tell(lambda callback: callback.on_train_start(event))
+        self._tell("on_train_start", event)
 
     def on_step(self, event: TrainingEvent) -> None:
-        self._tell(lambda callback: callback.on_step(event))
+        self._tell("on_step", event)
 
     def on_target_pass(self, event: TrainingEvent) -> None:
-        self._tell(lambda callback: callback.on_target_pass(event))
+        self._tell("on_target_pass", event)
 
     def on_checkpoint(self, event: TrainingEvent) -> None:
-        self._tell(lambda callback: callback.on_checkpoint(event))
+        self._tell("on_checkpoint", event)
 
     def on_epoch_end(self, event: TrainingEvent) -> None:
-        self._tell(lambda callback: callback.on_epoch_end(event))
+        self._tell("on_epoch_end", event)
 
     def on_train_end(self, event: TrainingEvent) -> None:
-        self._tell(lambda callback: callback.on_train_end(event))
+        self._tell("on_train_end", event)
 
-    def _tell(self, tell: Callable[[Callback], None]) -> None:
+    def _tell(self, moment: str, event: TrainingEvent) -> None:
         for callback in self._callbacks:
             try:
-                tell(callback)
+                getattr(callback, moment)(event)
             except StopTraining:
                 self._stop()
+            except Exception as error:
+                error.add_note(f"raised by the callback {type(callback).__qualname__} in {moment} at step {event.step}")
+                raise

@@ -9,7 +9,7 @@ from endotransfer.io import read_yaml
 
 MAY_CHANGE = {
     "data.cache", "training.accelerator", "training.checkpoint_every", "training.devices", "training.log_every",
-    "training.graphs", "training.nodes", "training.tensorboard", "training.workers",
+    "training.graphs", "training.loggers", "training.nodes", "training.tensorboard", "training.workers",
 }  # fmt: skip
 
 

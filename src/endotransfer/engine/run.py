@@ -24,6 +24,7 @@ from endotransfer.engine.run_folder import RunFolder, open_run
 from endotransfer.engine.run_lock import RunLock
 from endotransfer.engine.start_fabric import start_fabric
 from endotransfer.engine.tag_kinds import missing_tags
+from endotransfer.engine.trackers import Ending, Trackers, chosen_trackers
 from endotransfer.engine.trainer import Stopped, Trainer
 from endotransfer.engine.training_data import load_training_data
 from endotransfer.errors import ConfigError
@@ -58,6 +59,7 @@ def train(
     cls, _, config = method_config(experiment.method)
     experiment = resolved(experiment)
     check_needs(cls, experiment.model)
+    chosen = chosen_trackers(experiment.training.loggers)
 
     experiment_data = load_data(experiment.data, cls.needs, normals=experiment.training.batch_normals > 0)
     notes = _notes_on_test_masks(experiment, experiment_data, decode_cache) + experiment_data.notes
@@ -77,7 +79,7 @@ def train(
     try:
         trainer = Trainer(
             fabric, method, experiment.training, experiment.seed, training_data, run, console, record, callbacks,
-            save_last=save_last,
+            save_last=save_last, trackers=Trackers(chosen, experiment, run.path) if chosen else None,
         )  # fmt: skip
         with naming_lost_processes():
             return _train(trainer, experiment, experiment_data, notes, resume=resume)
@@ -86,6 +88,19 @@ def train(
 
 
 def _train(
+    trainer: Trainer, experiment: Experiment, experiment_data: ExperimentData, notes: Counter[str], *, resume: bool
+) -> Results | None:
+    """Train and measure; whatever happens, the log is told how it ended."""
+    ending: Ending = "failed"
+    try:
+        results = _fit_and_measure(trainer, experiment, experiment_data, notes, resume=resume)
+        ending = "finished" if results else "stopped"
+        return results
+    finally:
+        trainer.log.close(ending)
+
+
+def _fit_and_measure(
     trainer: Trainer, experiment: Experiment, experiment_data: ExperimentData, notes: Counter[str], *, resume: bool
 ) -> Results | None:
     """Train from where the run is, then measure."""
@@ -108,10 +123,12 @@ def _train(
         return None
     finally:
         trainer.data.batch_source.close()
-        trainer.log.close()
     cost["conversions"] = dict(notes)
     writes = fabric.is_global_zero
-    return finish(run, experiment, experiment_data, method, fabric.device, cost, writes=writes)
+    results = finish(run, experiment, experiment_data, method, fabric.device, cost, writes=writes)
+    numbers = {name: number for name in results.figures if (number := results.figure(name)) is not None}
+    trainer.log.write_results(trainer.step, numbers)
+    return results
 
 
 def _notes_on_test_masks(experiment: Experiment, data: ExperimentData, decode_cache: DecodeCache) -> Counter[str]:

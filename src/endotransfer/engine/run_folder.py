@@ -8,12 +8,13 @@ from pathlib import Path
 from endotransfer.engine.data_record import FILE as DATA
 from endotransfer.engine.run_lock import FILE as LOCK
 from endotransfer.engine.run_lock import RunLock
+from endotransfer.engine.trackers import FILE as TRACKED
 from endotransfer.errors import ConfigError
 
 PROPAGATION = "propagation"  # pseudo-labels of a few images, epoch by epoch
 OWN = {
-    LOCK, DATA, "checkpoints", "config.yaml", "diverged.json", "maps", "metrics.csv", "model", PROPAGATION, "report",
-    "results.json", "scores.json", "tensorboard",
+    LOCK, DATA, "checkpoints", "config.yaml", "diverged.json", "maps", "metrics.csv", "mlflow", "model", PROPAGATION,
+    "report", "results.json", "scores.json", "tensorboard", TRACKED, "wandb",
 }  # fmt: skip
 _UNFINISHED = re.compile(r"\.[a-z]+\.[a-z]+\.\w+\.part")  # what a kill leaves of a file that was being written
 

@@ -1,4 +1,4 @@
-"""The figures of a run as they come: `metrics.csv` (one value a row) and TensorBoard, which show the same."""
+"""The figures of a run as they come: `metrics.csv` (one value a row) and, if asked, TensorBoard and trackers."""
 
 import csv
 import io
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from endotransfer.engine.event_files import EventFiles
+from endotransfer.engine.trackers import Ending, Trackers
 from endotransfer.errors import CheckpointError
 from endotransfer.io import LARGEST_TABLE, read_bounded, write_atomically
 
@@ -16,9 +17,10 @@ COLUMNS = ("step", "epoch", "stage", "name", "value")
 class RunLog:
     """Appends figures.  Only the first process writes; the others hold a silent one (`folder` None)."""
 
-    def __init__(self, folder: Path | None, *, tensorboard: bool = True) -> None:
+    def __init__(self, folder: Path | None, *, tensorboard: bool = True, trackers: Trackers | None = None) -> None:
         self._path = folder / "metrics.csv" if folder else None
         self._events = EventFiles(folder / "tensorboard") if folder and tensorboard else None
+        self._trackers = trackers if folder else None
         if self._path and not self._path.exists():
             self._path.write_text(",".join(COLUMNS) + "\n")
 
@@ -47,10 +49,19 @@ class RunLog:
             ) from reason
         if self._events is not None:
             self._events.write(step, figures)
+        if self._trackers is not None:
+            self._trackers.write(step, figures)
 
-    def close(self) -> None:
+    def write_results(self, step: int, figures: dict[str, float]) -> None:
+        """For trackers alone, which compare runs by their last figures; results.json has them all."""
+        if self._trackers is not None:
+            self._trackers.write(step, {f"results/{name}": value for name, value in figures.items()})
+
+    def close(self, ending: Ending = "finished") -> None:
         if self._events is not None:
             self._events.close()
+        if self._trackers is not None:
+            self._trackers.close(ending)
 
 
 @dataclass(frozen=True)

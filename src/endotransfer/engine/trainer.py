@@ -27,6 +27,7 @@ from endotransfer.engine.run_log import RunLog
 from endotransfer.engine.schedule import lr_factor_in, with_warmup
 from endotransfer.engine.stop_signals import StopSignals
 from endotransfer.engine.target_pass import TargetPasses
+from endotransfer.engine.trackers import Trackers
 from endotransfer.engine.training_data import TrainingData
 from endotransfer.engine.training_progress import TrainingProgress
 from endotransfer.engine.training_state import finite_weights, restore_training, save_training
@@ -46,7 +47,7 @@ class Trainer:
     def __init__(
         self, fabric: Fabric, method: Method, training: TrainingConfig, seed: int, data: TrainingData,
         run: RunFolder, console: Console, record: DataRecord | None = None, callbacks: Sequence[Callback] = (),
-        *, save_last: bool = True,
+        *, save_last: bool = True, trackers: Trackers | None = None,
     ) -> None:  # fmt: skip
         self.fabric, self.method, self.seed, self.save_last = fabric, method, seed, save_last
         self.data, self.run, self.console, self.record = data, run, console, record
@@ -71,7 +72,8 @@ class Trainer:
             method.to(memory_format=torch.channels_last)  # as compiled convolutions want their weights
         self._graphed_stage = ""
         self.stop = StopSignals()
-        self.log = RunLog(run.path if fabric.is_global_zero else None, tensorboard=training.tensorboard)
+        folder, tensorboard = run.path if fabric.is_global_zero else None, "tensorboard" in training.loggers
+        self.log = RunLog(folder, tensorboard=tensorboard, trackers=trackers)
         self.progress = TrainingProgress(console, shown=fabric.is_global_zero)
         self.callbacks = CallbackList([self.progress, *(callbacks if fabric.is_global_zero else ())], self.stop.ask)
 
@@ -103,6 +105,9 @@ class Trainer:
                 self.callbacks.on_step(event)
                 self._save_if_due(event)
         self.callbacks.on_epoch_end(event)
+        if self._asked_to_stop() and self.step < self.steps:  # before the next epoch's pass over the target
+            self.save()
+            raise Stopped(self.step, self.steps)
 
     def _stretches(self, epoch: Epoch) -> list[int]:
         """Where the rest of an epoch is interrupted, its end included: once graphs have seen what a stage asks for."""
@@ -179,9 +184,7 @@ class Trainer:
     # -- what survives ------------------------------------------------------------------------------------------
 
     def _save_if_due(self, event: TrainingEvent) -> None:
-        asked = self.stop.asked
-        if world_size() > 1:  # one process asked to stop stops all, at the same step
-            asked = bool(sum_over_processes(torch.tensor(float(asked), device=self.fabric.device)) > 0)
+        asked = self._asked_to_stop()
         ended = self.step == self.steps
         if ended and not self.save_last:
             finite_weights(self.method, self.step)
@@ -190,6 +193,12 @@ class Trainer:
             self.callbacks.on_checkpoint(event)
         if asked and self.step < self.steps:
             raise Stopped(self.step, self.steps)
+
+    def _asked_to_stop(self) -> bool:
+        """One process asked to stop stops all, at the same step."""
+        if world_size() == 1:
+            return self.stop.asked
+        return bool(sum_over_processes(torch.tensor(float(self.stop.asked), device=self.fabric.device)) > 0)
 
     def save(self) -> None:
         in_first_process(self.fabric, self._save)

@@ -46,7 +46,7 @@ def tiny_experiment(
     """Nine steps of a tiny network.  The tagged task starts from weights in a file, the other from scratch."""
     cls = METHODS.get(method)
     settings: RawConfig = {"epochs": 3, "steps_per_epoch": 3, "batch_source": 4, "batch_target": 4, "lr": 1e-3}
-    settings |= {"workers": 0, "tensorboard": False, "log_every": 1, "accelerator": "cpu", **training}
+    settings |= {"workers": 0, "loggers": [], "log_every": 1, "accelerator": "cpu", **training}
     named: RawConfig = {"name": method} | ({"preset": preset} if preset else {})
     return experiment_from(
         {
