@@ -126,8 +126,9 @@ def _fit_and_measure(
     cost["conversions"] = dict(notes)
     writes = fabric.is_global_zero
     results = finish(run, experiment, experiment_data, method, fabric.device, cost, writes=writes)
-    numbers = {name: number for name in results.figures if (number := results.figure(name)) is not None}
-    trainer.log.write_results(trainer.step, numbers)
+    if results is not None:  # in the first process
+        numbers = {name: number for name in results.figures if (number := results.figure(name)) is not None}
+        trainer.log.write_results(trainer.step, numbers)
     return results
 
 

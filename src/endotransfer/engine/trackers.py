@@ -56,8 +56,8 @@ class Trackers:
         for name, logger in (self._open or {}).items():
             try:
                 logger.finalize(_STATUS[ending])
-                if name == "wandb":  # else the next run of this process would be written into this one
-                    logger.experiment.finish(exit_code=int(ending == "failed"))
+                if name == "wandb":
+                    _finish_wandb(ending)
             except Exception as reason:
                 _tell(name, reason)
         self._open = None
@@ -83,6 +83,13 @@ class Trackers:
         assert self._open is not None
         self._open.pop(name, None)
         _tell(name, reason)
+
+
+def _finish_wandb(ending: Ending) -> None:
+    """Else the next run of this process would be written into this one."""
+    import wandb
+
+    wandb.finish(exit_code=int(ending == "failed"))
 
 
 def _tell(name: str, reason: Exception) -> None:
