@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 CODE := src tests perf fuzz examples docs_site
 
-.PHONY: docs notebooks install browser demo test test-all test-fast fuzz lint check-types check-style check-imports check-duplicates bench clean
+.PHONY: install browser demo test test-all test-fast fuzz lint check-types check-style check-imports check-duplicates check-page audit docs notebooks bench clean
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -36,7 +36,7 @@ demo: $(RUNTIME)
 
 # Two at a time: type checking takes about as long as everything else.
 lint: install
-	@$(MAKE) --no-print-directory --output-sync --jobs 2 check-types check-style check-imports check-duplicates
+	@$(MAKE) --no-print-directory --output-sync --jobs 2 check-types check-style check-imports check-duplicates check-page
 
 check-types:
 	$(BIN)/mypy
@@ -50,6 +50,18 @@ check-imports:
 
 check-duplicates:
 	$(BIN)/pylint src/endotransfer
+
+# The code of the viewer's page: types, linter, unit tests.  The tools come from npm; the page itself needs no build.
+PAGE_TOOLS := node_modules/.ready
+
+check-page:
+	@command -v npm >/dev/null || { echo "there is no npm: the page's code is not checked"; exit 0; }; \
+	$(MAKE) --no-print-directory $(PAGE_TOOLS) || { echo "npm could not fetch its tools: the page's code is not checked"; exit 0; }; \
+	npm run --silent types && npm run --silent lint && npm run --silent test
+
+$(PAGE_TOOLS): package.json
+	npm install --silent
+	touch $(PAGE_TOOLS)
 
 # One thread a process: the tests run side by side, and thread counts change the last bits of a sum.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
@@ -76,6 +88,13 @@ docs: install
 # Runs the tutorials and saves them with their outputs.
 notebooks: install
 	OMP_NUM_THREADS=1 $(BIN)/python -m docs_site.run_notebooks
+
+# Floors of dependencies, then known advisories about the pinned versions where the advisory service can be reached.
+audit: install
+	$(PYTEST) -n 0 tests/test_supply_chain.py
+	@$(BIN)/python -m pip_audit --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet pip-audit || true
+	@$(BIN)/python -m pip_audit --progress-spinner off -r constraints.txt --no-deps --disable-pip || \
+		echo "pip-audit found something (above), or could not reach its advisory service: advisories NOT checked"
 
 bench: install
 	$(BIN)/python -m perf

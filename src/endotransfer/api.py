@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from endotransfer.data_api import export_reviewed as export_reviewed
 from endotransfer.data_api import import_dataset as import_dataset
 from endotransfer.data_api import inspect_folder as inspect_folder
 from endotransfer.data_api import split_folder as split_folder

@@ -1,4 +1,4 @@
-"""The part of the Python interface that is about folders of images: inspect, import, split, generate.
+"""The part of the Python interface that is about folders of images: inspect, import, split, export, generate.
 
 Like `api`, which offers these functions too, it imports heavy libraries when a function is called.
 """
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from endotransfer.data.folders.split import Counts
     from endotransfer.data.importers import ImportReport
     from endotransfer.data.inspect import Inspection
+    from endotransfer.export.reviewed import ExportReport, Form
 
 Progress = Callable[[int, int], None]  # (done, of how many)
 
@@ -62,6 +63,20 @@ def split_folder(
     from endotransfer.data.folders.split import split_folder as split
 
     return split(as_path(folder, "the folder"), test_share, seed, force, group, say)
+
+
+def export_reviewed(
+    folder: AnyPath, form: "Form", out: AnyPath, *, originals: AnyPath | None = None, progress: Progress | None = None
+) -> "ExportReport":
+    """Write the reviewed images of a folder to `out` (new or empty): native, coco or dicom-seg.
+
+    Decisions are written beside them, with their authors and times.  `originals`: the DICOM files that images were
+    imported from, for segmentations that refer to them.
+    """
+    from endotransfer.export.reviewed import export_reviewed as export
+
+    originals = None if originals is None else as_path(originals, "originals")
+    return export(as_path(folder, "the folder"), form, as_path(out, "out"), originals=originals, progress=progress)
 
 
 def write_phantom(

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from endotransfer.data.folders.classes import read_classes
 from endotransfer.data.folders.labels_csv import read_labels
 from endotransfer.engine.model_folder import load_model
 from endotransfer.engine.read_model import read_model_weights
+from endotransfer.engine.run import train
 from endotransfer.engine.run_log import read_log
 from endotransfer.errors import LONGEST, CheckpointError, ConfigError, DataError, EndotransferError, shown
 from endotransfer.predict.predictor import load
@@ -132,6 +134,16 @@ def test_files_have_the_rights_that_the_umask_leaves(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
+
+
+def test_a_strict_umask_holds_for_a_whole_run(make_experiment: Any, tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        train(make_experiment("tagged", "semantic_transfer", epochs=1, steps_per_epoch=1), tmp_path / "run")
+    finally:
+        os.umask(before)
+    open_to_others = [path for path in (tmp_path / "run").rglob("*") if path.stat().st_mode & 0o077]
+    assert open_to_others == []
 
 
 # --- models ----------------------------------------------------------------------------------------------------------

@@ -21,13 +21,13 @@ GROWTH = 50_000_000  # bytes of memory
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 
 
-def status_of(port: int, request: bytes, *, whole: bool = True) -> int | None:
+def status_of(port: int, request: bytes, *, whole: bool = True, patience: float = 20) -> int | None:
     """The status that `request` is answered with; None where the connection is just closed.
 
     After one that is not `whole` the service waits for the rest, so we leave after a moment.
     """
     head = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=20 if whole else 0.2) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=patience if whole else 0.2) as connection:
         try:
             connection.sendall(request)
             while b"\r\n" not in head and (more := connection.recv(4096)):

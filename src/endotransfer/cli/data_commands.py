@@ -1,4 +1,4 @@
-"""The commands about folders of images: data inspect, phantom, import, split."""
+"""The commands about folders of images: data inspect, phantom, import, split, export."""
 
 import json
 import sys
@@ -11,14 +11,15 @@ import typer
 
 from endotransfer import api
 from endotransfer.cli.importer_options import WithImporterOptions
-from endotransfer.cli.options import Force, Imports
+from endotransfer.cli.options import Force, Imports, NewFolder
 
 Variant = Literal["lesion", "five_class"]
+Form = Literal["native", "coco", "dicom-seg"]
 Group = Annotated[
     str | None,
     typer.Option("--group", metavar="COLUMN", help="Column of labels.csv whose equal values are one patient."),
 ]
-app = typer.Typer(help="Inspect, generate, import and split folders of images.", no_args_is_help=True)
+app = typer.Typer(help="Inspect, generate, import, split and export folders of images.", no_args_is_help=True)
 
 
 @app.command()
@@ -106,6 +107,22 @@ def split(
     for part, counts in counted.items():
         tags = ", ".join(f"{count} {tag}" for tag, count in counts.items() if tag not in ("images", "groups"))
         print(f"{part}: {counts['images']} images in {counts['groups']} groups ({tags})")
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(help="The folder that was reviewed in the viewer.")],
+    form: Annotated[Form, typer.Option("--as", help="native, coco or dicom-seg.")],
+    out: NewFolder,
+    originals: Annotated[
+        Path | None,
+        typer.Option("--dicom", metavar="DIR", help="The DICOM files that were imported, for dicom-seg to refer to."),
+    ] = None,
+) -> None:
+    """Write the reviewed images with their masks, and who decided what and when."""
+    with _bar("exporting") as show:
+        report = api.export_reviewed(folder, form, out, originals=originals, progress=show)
+    print(report)
 
 
 def _say(sentence: str) -> None:

@@ -55,6 +55,7 @@ class TrainingConfig(Strict):
     clip: float | None = Field(default=None, gt=0)  # largest norm of a gradient
     precision: Literal["32", "bf16", "64"] = "32"
     compile: bool = False  # the recorded segmenter: faster steps after a minute of compiling
+    deterministic: bool = False  # on a GPU: the same seed gives the same bits; a CPU does so anyway
     graphs: bool = True  # CUDA graphs for the segmenter, where they change nothing but the speed
     accelerator: Literal["auto", "cpu", "cuda"] = "auto"  # auto: cuda or cpu, never MPS, which has no float64
     devices: int = Field(default=1, ge=1, le=MOST_PROCESSES)

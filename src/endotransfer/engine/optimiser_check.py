@@ -4,7 +4,6 @@ torch takes almost anything and fails at the next step, or goes on with it.  Wha
 taking one step with an optimiser of the same class on a parameter of two numbers.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
@@ -14,6 +13,8 @@ from torch.optim import Optimizer
 
 Values = Mapping[str, object]
 HOW = ("capturable", "differentiable", "foreach", "fused")  # settings that change how a step is computed, not what
+
+LARGEST_RATE = 1e6  # with anything beyond, the next step would leave no finite weight
 
 
 def check_state(optimiser: Optimizer, state: Mapping[int, Values], groups: Sequence[Values]) -> None:
@@ -60,8 +61,8 @@ def _equal(own: object, stored: object) -> bool:
 
 def _is_rate(value: object) -> bool:
     if isinstance(value, Tensor):
-        return value.dim() == 0 and bool(value.isfinite()) and bool(value >= 0)
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+        return value.dim() == 0 and 0 <= value.item() <= LARGEST_RATE
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST_RATE
 
 
 def _state_after_a_step(optimiser: Optimizer, group: Values) -> Values | None:

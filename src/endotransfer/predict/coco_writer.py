@@ -32,17 +32,10 @@ class CocoWriter:
         image = len(self._images) + 1
         self._images.append({"id": image, "file_name": file_name, "height": height, "width": width})
         for lesion in find_lesions(marks.mask, marks.certainty, smallest=1):
+            annotation = region_annotation(lesion, (height, width), self.form)
+            score = round(lesion.confidence, 5)
             self._annotations.append(
-                {
-                    "id": len(self._annotations) + 1,
-                    "image_id": image,
-                    "category_id": lesion.label,
-                    "segmentation": self._segmentation(lesion, (height, width)),
-                    "area": lesion.area,
-                    "bbox": list(lesion.box),
-                    "iscrowd": 0,
-                    "score": round(lesion.confidence, 5),
-                }
+                {"id": len(self._annotations) + 1, "image_id": image} | annotation | {"score": score}
             )
 
     def content(self, **info: object) -> dict[str, object]:
@@ -53,12 +46,24 @@ class CocoWriter:
             "categories": self._categories,
         }
 
-    def _segmentation(self, lesion: Lesion, size: tuple[int, int]) -> list[list[float]] | dict[str, object]:
-        outlines = outlines_of(lesion.region) if self.form == "polygons" else []
-        if len(outlines) == 1:  # two outlines are a region with a hole, which a COCO polygon cannot have
-            offset = np.array([lesion.left, lesion.top])
-            return [(outlines[0] + offset).ravel().tolist()]
-        return {"size": list(size), "counts": pack_runs(runs_of(lesion, size))}
+
+def region_annotation(lesion: Lesion, size: tuple[int, int], form: Form = "rle") -> dict[str, object]:
+    """What COCO says of one region of an image of `size` = (H, W)."""
+    return {
+        "category_id": lesion.label,
+        "segmentation": _segmentation(lesion, size, form),
+        "area": lesion.area,
+        "bbox": list(lesion.box),
+        "iscrowd": 0,
+    }
+
+
+def _segmentation(lesion: Lesion, size: tuple[int, int], form: Form) -> list[list[float]] | dict[str, object]:
+    outlines = outlines_of(lesion.region) if form == "polygons" else []
+    if len(outlines) == 1:  # two outlines are a region with a hole, which a COCO polygon cannot have
+        offset = np.array([lesion.left, lesion.top])
+        return [(outlines[0] + offset).ravel().tolist()]
+    return {"size": list(size), "counts": pack_runs(runs_of(lesion, size))}
 
 
 def runs_of(lesion: Lesion, size: tuple[int, int]) -> NDArray[np.int64]:

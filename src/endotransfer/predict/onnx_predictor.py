@@ -1,7 +1,6 @@
 """An exported bundle for Python, run by ONNX Runtime alone: torch is never imported."""
 
 import hashlib
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError
 
 from endotransfer.errors import CheckpointError, ConfigError, shortened
-from endotransfer.io import LARGEST_TEXT, read_bounded, read_json_object
-from endotransfer.predict.external_data import uses_external_data
+from endotransfer.io import LARGEST_TEXT, read_json_object
+from endotransfer.predict.graph_session import open_graph, read_graph, run_graph, unusable
 from endotransfer.predict.image_input import ImageLike, as_batch
 from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.prediction import Marks, Pixels, Prediction, most_probable
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 GRAPH = "model.onnx"
-LARGEST_GRAPH = 2**31  # bytes; a protocol buffer can be no larger
 AGAIN = "export the bundle again"
 Side = Annotated[int, Field(ge=1, le=10_000)]
 FLIPS: tuple[tuple[int, ...], ...] = ((), (1,), (0,), (0, 1))  # axes of [H, W] that are mirrored
@@ -78,17 +76,10 @@ class OnnxPredictor(ImagePredictor):
                 f"this bundle was exported for images of {width} x {height} pixels and was given one of "
                 f"{images.shape[2]} x {images.shape[1]}; export it again without --size."
             )
-        results = dict(zip(self._outputs, self._run(images), strict=True))
+        results = dict(zip(self._outputs, run_graph(self._session, self._path, {"images": images}, AGAIN), strict=True))
         probabilities, tags = results["probabilities"], results.get("lesion_probability")
         self._check(images, probabilities, tags)
         return probabilities, tags
-
-    def _run(self, images: Pixels) -> list[NDArray[np.float32]]:
-        try:
-            found: list[NDArray[np.float32]] = self._session.run(None, {"images": images})
-        except Exception as reason:  # the runtime has exceptions of its own, which share no other class
-            raise _unusable(self._path, reason) from None
-        return found
 
     def _check(self, images: Pixels, probabilities: NDArray[np.float32], tags: NDArray[np.float32] | None) -> None:
         """A graph of somebody else's may give anything."""
@@ -144,29 +135,11 @@ def read_info(folder: Path) -> BundleInfo:
 
 
 def _session(path: Path, digest: str | None, threads: int | None) -> "InferenceSession":
-    try:
-        import onnxruntime
-    except ImportError:
-        raise ConfigError("ONNX Runtime is not installed; install endotransfer[export].") from None
-    try:
-        content = read_bounded(path, CheckpointError, AGAIN, LARGEST_GRAPH)
-    except FileNotFoundError:
-        raise CheckpointError(f"there is no {path}; {AGAIN}.") from None
+    content = read_graph(path, AGAIN)
     if hashlib.sha256(content).hexdigest() != digest:
         raise CheckpointError(f"{path} is damaged (its checksum differs); {AGAIN}.")
-    try:
-        if uses_external_data(content):
-            raise CheckpointError(f"{path} asks for other files, which no bundle of ours does; {AGAIN}.")
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3  # errors only: what concerns a user is said by our own sentences
-        options.intra_op_num_threads = threads or os.cpu_count() or 1
-        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    except CheckpointError:
-        raise
-    except Exception as reason:  # the runtime has exceptions of its own, which share no other class
-        raise _unusable(path, reason) from None
+    return open_graph(path, content, AGAIN, threads)
 
 
 def _unusable(path: Path, reason: object) -> CheckpointError:
-    why = shortened(" ".join(str(reason).split()), 400)
-    return CheckpointError(f"ONNX Runtime cannot use {path} ({why}); {AGAIN}.")
+    return unusable(path, reason, AGAIN)

@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from endotransfer.engine.choose_device import choose_device
@@ -74,6 +76,13 @@ class Predictor(ImagePredictor):
             (mean_probabilities(outputs, index, (image.shape[0], image.shape[1])), chances[index])
             for index, image in enumerate(images)
         ]
+
+    @torch.inference_mode()
+    def features(self, image: Pixels) -> NDArray[np.float32]:
+        """[C, h, w]: what the pixel classifier sees of the whole image, however it is predicted."""
+        batch = to_batch(_inputs([image], self.model.geometry.size), self.device)
+        found: NDArray[np.float32] = self.model(batch).features[0].float().cpu().numpy()
+        return found
 
     def _precision(self) -> AbstractContextManager[object]:
         return torch.autocast(self.device.type, torch.bfloat16) if self.bf16 else nullcontext()

@@ -11,7 +11,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from endotransfer.serve.answers import Refusal, on_http, on_invalid, on_refusal, refuse_unknown
+from endotransfer.serve.routes_export import export_routes
 from endotransfer.serve.routes_images import image_routes
+from endotransfer.serve.routes_learning import learning_routes
 from endotransfer.serve.routes_review import review_routes
 from endotransfer.serve.routes_runs import run_routes
 from endotransfer.serve.security import AccessControl
@@ -38,6 +40,8 @@ def create_app(runs: list[Path], images: Path | None, *, token: str | None = Non
     app.include_router(review_routes(service))  # before the images: `/reviewed` is no kind of picture
     app.include_router(image_routes(service))
     app.include_router(run_routes(service))
+    app.include_router(learning_routes(service))
+    app.include_router(export_routes(service))
     _add_page(app)
     return app
 

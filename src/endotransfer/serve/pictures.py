@@ -3,7 +3,7 @@
 import io
 import threading
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Literal
 
@@ -29,8 +29,7 @@ Pixels = NDArray[np.uint8]
 
 def read_shown(path: Path) -> tuple[Pixels, list[int]]:
     """The image at the size that is shown [h, w, 3], and its own size [H, W]."""
-    header = read_header(path)
-    with _one_at_a_time if header.height * header.width > LARGE else nullcontext():
+    with one_large_at_a_time(path):
         original = read_image(path)
         size = list(original.shape[:2])
         pixels = shrink(original, SHOWN_SIDE)
@@ -38,6 +37,12 @@ def read_shown(path: Path) -> tuple[Pixels, list[int]]:
             del original
             give_back()
     return pixels, size
+
+
+def one_large_at_a_time(path: Path) -> AbstractContextManager[object]:
+    """Within, no second large file is decoded: that of the dearest format takes 0.7 GB for a moment."""
+    header = read_header(path)
+    return _one_at_a_time if header.height * header.width > LARGE else nullcontext()
 
 
 def fit(size: Sequence[int], side: int) -> tuple[int, int]:

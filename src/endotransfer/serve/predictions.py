@@ -23,7 +23,7 @@ from endotransfer.serve.edge_doubt import edge_doubt
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.image_figures import ImageFigures, ModelFigures
 from endotransfer.serve.lru_cache import LruCache
-from endotransfer.serve.pictures import as_png, read_shown, resize_labels
+from endotransfer.serve.pictures import as_png, one_large_at_a_time, read_shown, resize_labels
 
 HALF = 128  # the code from which the most probable class is not class 0
 Labels = NDArray[np.uint8]
@@ -150,7 +150,8 @@ class Predictions:
         if entry.sample.mask is None or self._truth_classes is None:
             return None
         try:
-            mask = read_mask(entry.sample.mask, self._truth_classes).mask
+            with one_large_at_a_time(entry.sample.mask):
+                mask = read_mask(entry.sample.mask, self._truth_classes).mask
         except FaultError:
             return None
         return resize_labels(mask, figures["shown"]) if list(mask.shape) == figures["size"] else None

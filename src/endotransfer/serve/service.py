@@ -10,6 +10,7 @@ from endotransfer.data.read.image_limits import FORMATS, MAX_PIXELS, MAX_UPLOAD_
 from endotransfer.engine.model_info import ModelInfo
 from endotransfer.errors import EndotransferError
 from endotransfer.serve.answers import Refusal, refuse_fault
+from endotransfer.serve.exports import Exports
 from endotransfer.serve.folder_walk import Survey
 from endotransfer.serve.image_catalogue import CatalogueEntry, ImageCatalogue
 from endotransfer.serve.image_figures import ImageFigures
@@ -24,7 +25,7 @@ from endotransfer.serve.pictures import (
     shrink,
     superpixel_map,
 )
-from endotransfer.serve.predictions import Predictions, load_models
+from endotransfer.serve.predictions import Model, Predictions, load_models
 from endotransfer.serve.turns import Turns
 from endotransfer.serve.uploads import Uploads
 
@@ -35,14 +36,23 @@ class Service:
     """One viewer: its runs, its folder of images, and what people dropped on it."""
 
     def __init__(self, runs: Sequence[Path], images: Path | None) -> None:
-        self.models = load_models(runs)
         self.catalogue = ImageCatalogue(images)
-        self.cache = LruCache()
         self.turns = Turns()
         self.forms = Turns(parallel=4)  # each holds a whole file in memory
-        self.predictions = Predictions(self.models, self.cache, self.catalogue.classes)
-        self.uploads = Uploads(self.predictions.forget)
+        self._open(load_models(runs))
+        self.uploads = Uploads(lambda entry: self.predictions.forget(entry))
+        self.exports = Exports()
+
+    def _open(self, models: list[Model]) -> None:
+        self.models, self.cache = models, LruCache()
+        self.predictions = Predictions(models, self.cache, self.catalogue.classes)
         self.survey = Survey([*self.catalogue.entries.values()], self.predictions.look, lambda: self.turns.taken > 0)
+
+    def show_runs(self, runs: Sequence[Path]) -> None:
+        """Other models in place of those that were shown; what the old ones said of the images is forgotten."""
+        models = load_models(runs)  # first: a model that cannot be read leaves everything as it is
+        self.survey.stop()
+        self._open(models)
 
     @property
     def folder(self) -> Path:
@@ -116,6 +126,7 @@ class Service:
 
     def close(self) -> None:
         self.survey.stop()
+        self.exports.close()
         self.uploads.close()
 
 

@@ -129,18 +129,19 @@ class MethodContract:
         self, trained: "TrainedRuns", make_experiment: "MakeExperiment", tasks: dict[str, Path], case: Case,
         tmp_path: Path,
     ) -> None:  # fmt: skip
-        """Stopped in mid-epoch and resumed, and with noise in place of target masks, which no method may read."""
+        """Stopped in mid-epoch and resumed, batches from other processes, and noise in place of target masks."""
         reads_masks = METHODS.get(case.method).needs.masks_of_target
         data = tasks[case.task] if reads_masks else with_noisy_masks(tasks[case.task], tmp_path)
 
-        def again(name: str, folder: Path, *, stopped: bool) -> list[str]:
-            experiment = make_experiment(case.task, case.method, case.preset, data=folder)
+        def again(name: str, folder: Path, *, stopped: bool, workers: int = 0) -> list[str]:
+            experiment = make_experiment(case.task, case.method, case.preset, data=folder, workers=workers)
             (train_in_two_parts if stopped else train)(experiment, tmp_path / name)
             return differing(trained(case), tmp_path / name)
 
-        differences = again("again", data, stopped=_trains(case))  # a single pass has no middle
-        if differences:  # say which of the three promises is broken
+        differences = again("again", data, stopped=_trains(case), workers=2)  # a single pass has no middle
+        if differences:  # say which of the four promises is broken
             assert not again("same", tasks[case.task], stopped=False), "the same seed gave other weights"
+            assert not again("loaded", tasks[case.task], stopped=False, workers=2), "two loaders gave other weights"
             assert not again("resumed", tasks[case.task], stopped=True), "a resumed run ended with other weights"
             raise AssertionError(f"target masks of the training set were read: they changed {differences[:3]}")
         logs = [(run / "metrics.csv").read_text() for run in (trained(case), tmp_path / "again")]

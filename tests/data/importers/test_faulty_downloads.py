@@ -2,6 +2,7 @@
 
 import csv
 import errno
+import os
 import shutil
 import unicodedata
 from collections.abc import Callable
@@ -150,7 +151,16 @@ def test_an_empty_folder_and_missing_parents_are_fine(plain: Path, tmp_path: Pat
         assert import_dataset("folders", plain, out).images == 2
         assert sorted(path.name for path in out.iterdir()) == ["SOURCE.md", "images", "labels.csv", "masks"]
         assert [path for path in out.parent.iterdir() if path.suffix == ".part"] == []
-        assert out.stat().st_mode & 0o777 == 0o755  # a temporary folder is closed to others; the result is not
+        assert out.stat().st_mode & 0o777 == 0o755  # what the usual umask leaves
+
+
+def test_a_strict_umask_holds_for_all_that_is_imported(plain: Path, out: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        import_dataset("folders", plain, out)
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o077 for path in [out, *out.rglob("*")]} == {0}
 
 
 def test_an_interrupted_import_leaves_nothing(plain: Path, out: Path) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from endotransfer.data.importers.coco_file import Annotation, read_coco
+from endotransfer.data.importers.coco_file import NOT_DECIDED, Annotation, read_coco
 from endotransfer.data.importers.importer import choice, importer
 from endotransfer.data.importers.mask_sources import empty, paint
 from endotransfer.data.importers.outlines import outline_mask
@@ -27,15 +27,17 @@ def coco(
     separate = choice("classes", classes, "merged", "separate") == "separate"
     bare_label = "normal" if choice("bare", bare, "normal", "unknown") == "normal" else ""
     content = read_coco(source, file)
-    names = {category.id: category.name for category in content.categories}
+    names = {category.id: category.name for category in content.categories if category.name != NOT_DECIDED}
     index = {identity: place if separate else 1 for place, identity in enumerate(names, start=1)}
     published = Published(classes=(BINARY[0], *names.values()) if separate else BINARY)
     outlines, folder = content.by_image(), (source / images).resolve()
     for entry in content.images:
         image, drawn = (folder / entry.file_name).resolve(), outlines.get(entry.id, [])
         name = "_".join(Path(entry.file_name).parts).removesuffix(image.suffix)
-        finding = "+".join(sorted({names[annotation.category_id] for annotation in drawn}))
-        if not image.is_relative_to(folder) or not image.is_file():
+        finding = "+".join(sorted({names.get(annotation.category_id, NOT_DECIDED) for annotation in drawn}))
+        if any(annotation.category_id not in names for annotation in drawn):
+            published.skipped.append(f"{entry.file_name}: has undecided pixels, which an import cannot keep")
+        elif not image.is_relative_to(folder) or not image.is_file():
             published.skipped.append(f"{entry.file_name}: no such image in {images}")
         elif drawn:
             published.items.append(Item(name, image, _drawn(drawn, index), "lesion", finding))

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ValidationError
 from endotransfer.errors import DataError
 from endotransfer.io import LARGEST_TABLE, read_bounded
 
+NOT_DECIDED = "not decided"  # the category under which an export of reviews keeps pixels that nobody could judge
+
 
 class Category(BaseModel):
     id: int

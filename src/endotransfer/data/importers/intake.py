@@ -64,7 +64,8 @@ class Intake:
         label = "" if mask is None and known.label == FROM_MASK else known.label
         item = Item(
             name + ending, file, None if mask is None else from_file(mask, self.published.classes), label,
-            known.finding, known.split, known.patient or patient, {"sequence": name} if part.name else {},
+            known.finding, known.split, known.patient or patient,
+            ({"sequence": name} if part.name else {}) | ({"dicom": part.dicom} if part.dicom else {}),
             mask_file=mask, part=part,
         )  # fmt: skip
         self.published.items.append(item)

@@ -1,7 +1,7 @@
 """Writing the native layout: images/, masks/, labels.csv, classes.yaml.  The whole folder or nothing."""
 
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,10 +40,10 @@ def new_folder(out: Path) -> Iterator[Path]:
     """A temporary folder beside `out`: it becomes `out` if the block ends well, and vanishes if not."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".part"))
+        part = out.with_name(f".{out.name}.{secrets.token_hex(4)}.part")
+        part.mkdir()  # with the rights that the user's umask leaves
         try:
             yield part
-            part.chmod(0o755)
             if out.exists():
                 out.rmdir()
             part.rename(out)

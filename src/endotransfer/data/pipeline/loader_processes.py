@@ -14,7 +14,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from endotransfer.errors import DataError, EndotransferError
-from endotransfer.patience import FOR_LOADERS, patience, stopped_children
+from endotransfer.patience import FOR_LOADERS, FOR_STOPPED, patience, stopped_children
 
 GRACE = 60  # seconds that a loader process goes on serving after SIGTERM, while training saves and leaves
 
@@ -67,7 +67,7 @@ def _patiently(loader: DataLoader[T]) -> Iterator[T]:
             waited += loader.timeout
             if not loader.timeout or "timed out after" not in str(reason):
                 raise
-            if waited >= patience(FOR_LOADERS):
+            if waited >= patience(FOR_STOPPED if stopped_children() else FOR_LOADERS):
                 raise _no_answer(waited) from reason
             continue
         waited = 0.0

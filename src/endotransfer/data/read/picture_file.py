@@ -23,6 +23,7 @@ class FilePart:
 
     name: str
     read: Callable[[], ImageReading]
+    dicom: str = ""  # `instance_mark` of a DICOM file and, behind '#', the number of the frame from 1 on
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,11 @@ def _dicom(path: Path) -> PictureFile:
     header = dicom.read_dicom_header(path)
     frames = range(_few(path, dicom.frame_count(header)))
     names = _numbered("f", frames)
-    parts = [FilePart(name, partial(dicom.read_dicom_frame, path, header, n)) for n, name in enumerate(names)]
+    mark = dicom.instance_mark(header)
+    parts = [
+        FilePart(name, partial(dicom.read_dicom_frame, path, header, n), mark and f"{mark}#{n + 1}")
+        for n, name in enumerate(names)
+    ]
     return PictureFile(parts, dicom.hashed_patient(header))
 
 

@@ -12,6 +12,7 @@ from endotransfer.data.folders.faults import failure
 from endotransfer.data.read.decode import decode, read_header
 
 _STRIP = 256  # rows
+_SMALL = 4_000_000  # pixels, of which a few copies do no harm
 _DEPTHS = (8, 10, 12, 14, 16)  # bits that cameras deliver inside a 16-bit file
 
 
@@ -46,7 +47,8 @@ def read_image_and_notes(path: Path, page: int | None = None) -> ImageReading:
 def _to_rgb(image: Image.Image, path: Path) -> tuple[NDArray[np.uint8], str]:
     mode = image.mode
     if mode == "RGB":
-        return np.array(image), ""
+        small = image.width * image.height <= _SMALL
+        return np.array(image) if small else _by_strips(image, lambda strip: strip), ""
     if mode == "I" or mode.startswith("I;"):
         grey, bits = to_eight_bits(np.asarray(image), path)
         return np.repeat(grey[..., None], 3, axis=2), f"{bits}-bit grey values were scaled to 8 bits"

@@ -1,6 +1,26 @@
-// The few requests the page makes.  An answer that is no success becomes an Error with the service's own sentence.
+// The few requests the page makes.  An answer that is no success becomes a Refusal with the service's own sentence.
+import { context2d } from "./dom.js";
+
 const OWN = { "X-Endotransfer": "page" };
 
+/** What the service answered instead: `said` is its whole answer. */
+export class Refusal extends Error {
+  /** @param {number} status @param {Record<string, any>} said */
+  constructor(status, said) {
+    super(sentence(said.message ?? `the service answered ${status}.`));
+    this.status = status;
+    this.said = said;
+    this.code = /** @type {string | undefined} */ (said.code);
+  }
+}
+
+/** @param {string} text */
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** @param {unknown} error @param {string} code @returns {error is Refusal} */
+export const refusedAs = (error, code) => error instanceof Refusal && error.code === code;
+
+/** @param {string} path @param {RequestInit} [options] */
 async function ask(path, options = {}) {
   let response;
   try {
@@ -9,28 +29,32 @@ async function ask(path, options = {}) {
     throw new Error("The viewer does not answer; is it still running in its terminal?");
   }
   if (response.ok) return response;
-  const said = await response.json().catch(() => ({}));
-  const error = new Error(sentence(said.message ?? `the service answered ${response.status}.`));
-  error.code = said.code;
-  error.said = said;
-  error.status = response.status;
-  throw error;
+  throw new Refusal(response.status, await response.json().catch(() => ({})));
 }
 
-const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
-
+/** @param {string} path @returns {Promise<any>} */
 export const getJson = async (path) => (await ask(path)).json();
 
+/** @param {string} method @param {string} path @param {unknown} content @param {Record<string, string>} headers */
 const sendJson = async (method, path, content, headers) =>
   (await ask(path, { method, headers: { ...OWN, ...headers, "Content-Type": "application/json" }, body: JSON.stringify(content) })).json();
 
+/** @param {string} path @param {unknown} content @returns {Promise<any>} */
 export const postJson = (path, content) => sendJson("POST", path, content, {});
 
-// A change of a review names the revision it knows, so that nobody's newer decision is passed over.
+/**
+ * A change of a review names the revision it knows, so that nobody's newer decision is passed over.
+ * @param {number} revision
+ */
 const knowing = (revision) => ({ "If-Match": `"${revision}"` });
 
+/** @param {string} path @param {unknown} content @param {number} revision @returns {Promise<any>} */
 export const putJson = (path, content, revision) => sendJson("PUT", path, content, knowing(revision));
 
+/**
+ * @param {string} method @param {string} path @param {Record<string, string | Blob>} fields
+ * @param {number | null} [revision] @returns {Promise<any>}
+ */
 export async function sendForm(method, path, fields, revision = null) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.append(name, value);
@@ -38,8 +62,10 @@ export async function sendForm(method, path, fields, revision = null) {
   return (await ask(path, { method, headers, body: form })).json();
 }
 
+/** @param {string} path @param {number} revision @returns {Promise<any>} */
 export const remove = async (path, revision) => (await ask(path, { method: "DELETE", headers: { ...OWN, ...knowing(revision) } })).json();
 
+/** @param {string} path */
 export async function getBitmap(path) {
   // The busy service asks for patience, not for an error message.
   for (let attempt = 0; ; attempt += 1) {
@@ -47,19 +73,19 @@ export async function getBitmap(path) {
       const blob = await (await ask(path)).blob();
       return await createImageBitmap(blob, { colorSpaceConversion: "none", premultiplyAlpha: "none" });
     } catch (error) {
-      if (error.status !== 429 || attempt >= 20) throw error;
+      if (!(error instanceof Refusal) || error.status !== 429 || attempt >= 20) throw error;
       await new Promise((resolve) => setTimeout(resolve, 400));
     }
   }
 }
 
-// The exact numbers in an image file: RGBA, row by row.
+/** The exact numbers in an image file: RGBA, row by row. @param {string} path */
 export async function getNumbers(path) {
   const bitmap = await getBitmap(path);
   const canvas = document.createElement("canvas");
   canvas.width = bitmap.width;
   canvas.height = bitmap.height;
-  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const context = context2d(canvas, { willReadFrequently: true });
   context.drawImage(bitmap, 0, 0);
   return context.getImageData(0, 0, bitmap.width, bitmap.height).data;
 }

@@ -1,14 +1,15 @@
 // A question that must be answered before something of worth is put aside.
-import { element } from "./state.js";
+import { dialog, element } from "./dom.js";
 
-const dialog = element("confirm");
+const asking = dialog("confirm");
 
+/** @param {string} text @param {string} yes @returns {Promise<boolean>} */
 export function confirmed(text, yes) {
   element("confirm-text").textContent = text;
   element("confirm-yes").textContent = yes;
-  dialog.returnValue = "no";
-  dialog.showModal();
+  asking.returnValue = "no";
+  asking.showModal();
   return new Promise((resolve) => {
-    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
+    asking.addEventListener("close", () => resolve(asking.returnValue === "yes"), { once: true });
   });
 }

@@ -1,51 +1,59 @@
 // What this reviewer decided, image after image, so that it can be undone and redone; kept over reloads.
+/** @import { OpenImage } from "./types.d.ts" */
+/** @import { Stacks } from "./decision_stacks.js" */
 import { putJson } from "./api.js";
+import { noted, parseStacks, travelled } from "./decision_stacks.js";
+import { button, onClick } from "./dom.js";
 import { forget, rowOf, show } from "./list.js";
-import { attempt, element, emit, recall, remember, say, state, tell } from "./state.js";
+import { recall, remember } from "./memory.js";
+import { attempt, say, tell } from "./messages.js";
+import { nameOrNone } from "./reviewer.js";
+import { emit, state } from "./state.js";
 
-const MOST = 200;
 const place = () => `decisions.${state.about.folder}`;
-const read = () => JSON.parse(recall(place(), '{"done": [], "undone": []}'));
+const read = () => parseStacks(recall(place(), ""));
+/** @param {Stacks} stacks */
 const write = (stacks) => remember(place(), JSON.stringify(stacks));
 
-// `from` and `to`: numbers of the decisions in force before and after; null is none.
+/**
+ * `from` and `to`: numbers of the decisions in force before and after; null is none.
+ * @param {OpenImage} image @param {number | null} from @param {number | null} to
+ */
 export function noteDecision(image, from, to) {
-  write({ done: [...read().done, { id: image.row.id, from, to }].slice(-MOST), undone: [] });
+  write(noted(read(), { id: image.row.id, from, to }));
   showStacks();
 }
 
-const travel = (source, target, ends, word) => attempt(async () => {
-  const stacks = read();
-  const entry = stacks[source].pop();
-  const row = entry && rowOf(entry.id);
-  if (!entry) { tell(`There is no decision of yours to ${word}.`); return; }
-  const [now, wanted] = ends(entry);
-  if (!row || (row.review?.number ?? null) !== now) {
-    write(stacks);
+/** @param {"undo" | "redo"} way */
+const travel = (way) => attempt(async () => {
+  const trip = travelled(read(), way);
+  if (!trip) return tell(`There is no decision of yours to ${way === "undo" ? "undo" : "make again"}.`);
+  const row = rowOf(trip.entry.id);
+  if (!row || (row.review?.number ?? null) !== trip.expects) {
+    write(trip.without);
     tell(`${row?.name ?? "The image"} has another decision by now, which stays; look at its history.`);
   } else {
-    const told = await putJson(`/api/images/${row.id}/review/version`, { to: wanted, who: element("who").value.trim() || "unnamed" }, row.revision);
-    stacks[target].push(entry);
-    write(stacks);
-    Object.assign(row, told);
-    say(`Decision on ${row.name}: ${word === "undo" ? "undone" : "made again"}`);
+    Object.assign(row, await putJson(`/api/images/${row.id}/review/version`, { to: trip.wants, who: nameOrNone() }, row.revision));
+    write(trip.after);
+    say(`Decision on ${row.name}: ${way === "undo" ? "undone" : "made again"}`);
   }
   showStacks();
-  if (!row) return;
+  if (!row) return undefined;
   forget(row.id);
   await show(row);
   emit("rows");
   emit("reviewed");
+  return undefined;
 });
 
-export const undoDecision = () => travel("done", "undone", ({ from, to }) => [to, from], "undo");
-export const redoDecision = () => travel("undone", "done", ({ from, to }) => [from, to], "make again");
+export const undoDecision = () => travel("undo");
+export const redoDecision = () => travel("redo");
 
 export function showStacks() {
   const { done, undone } = read();
-  element("undo-decision").disabled = !done.length;
-  element("redo-decision").disabled = !undone.length;
+  button("undo-decision").disabled = !done.length;
+  button("redo-decision").disabled = !undone.length;
 }
 
-element("undo-decision").addEventListener("click", undoDecision);
-element("redo-decision").addEventListener("click", redoDecision);
+onClick("undo-decision", undoDecision);
+onClick("redo-decision", redoDecision);

@@ -1,25 +1,35 @@
 // The images one can go through, and the way from one to the next.
+/** @import { Drawing, OpenImage, Row, Survey } from "./types.d.ts" */
 import { getJson } from "./api.js";
-import { openImage } from "./image.js";
 import { hidesRow } from "./blind.js";
+import { element, make, onClick, onValue, select } from "./dom.js";
 import { chosen } from "./filters.js";
-import { attempt, element, emit, on, percent, remember, say, state } from "./state.js";
+import { openImage } from "./image.js";
+import { remember } from "./memory.js";
+import { attempt, percent, say } from "./messages.js";
+import { emit, on, state } from "./state.js";
 
+/** @type {Record<string, [sign: string, word: string]>} */
 const MARKS = { accepted: ["✓", "accepted"], corrected: ["✎", "corrected"], rejected: ["✕", "rejected"] };
 const AHEAD = 5; // images kept ready
-const drafts = new Map(); // unsaved corrections by image
-const opened = new Map(); // id -> promise of an image
-const items = new Map(); // id -> its place in the list, kept so that no picture is fetched twice
+/** Unsaved corrections by image. @type {Map<string, Drawing>} */
+const drafts = new Map();
+/** @type {Map<string, Promise<OpenImage>>} */
+const opened = new Map();
+/** @typedef {{ entry: HTMLElement, note: HTMLElement, mark: HTMLElement, row: Row }} Item */
+/** By image, kept so that no picture is fetched twice. @type {Map<string, Item>} */
+const items = new Map();
 let asked = 0; // the newest wish: an image that comes late is not shown
 
 export async function loadList() {
-  const { images, survey } = await getJson(`/api/images?order=${state.order}`);
+  const { images, survey } = /** @type {{ images: Row[], survey: Survey }} */ (await getJson(`/api/images?order=${state.order}`));
   state.rows = images;
   showSurvey(survey);
   emit("rows");
   return survey;
 }
 
+/** @param {Survey} survey */
 function showSurvey({ done, total }) {
   const note = element("survey");
   note.hidden = done >= total;
@@ -31,19 +41,21 @@ export async function followSurvey() {
   let pause = 700;
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, pause));
-    const survey = await getJson("/api/survey").catch(() => null);
+    const survey = /** @type {Survey | null} */ (await getJson("/api/survey").catch(() => null));
     if (!survey) return;
     showSurvey(survey);
-    if (survey.done >= survey.total) return void attempt(loadList);
     await attempt(loadList);
+    if (survey.done >= survey.total) return;
     pause = Math.min(5000, pause * 1.3);
   }
 }
 
 export const visibleRows = () => [...state.picked, ...state.rows].filter(chosen);
 
+/** @param {string} id */
 export const rowOf = (id) => [...state.picked, ...state.rows].find((row) => row.id === id);
 
+/** @param {Row} row */
 function open(row) {
   const known = opened.get(row.id) ?? openImage(row);
   opened.delete(row.id);
@@ -53,15 +65,17 @@ function open(row) {
   return known;
 }
 
+/** @param {string} id */
 export const forget = (id) => opened.delete(id);
 
+/** @param {Row} row */
 export async function show(row) {
   const wish = (asked += 1);
   keepDraft();
   element("busy").hidden = false;
   const rows = visibleRows();
   const place = rows.findIndex((one) => one.id === row.id) + 1;
-  element("title").replaceChildren(row.name, Object.assign(document.createElement("small"), { textContent: ` ${place} of ${rows.length}` }));
+  element("title").replaceChildren(row.name, make("small", { textContent: ` ${place} of ${rows.length}` }));
   markCurrent(row.id);
   try {
     const image = await open(row);
@@ -87,7 +101,7 @@ export async function show(row) {
   }
 }
 
-// The address leads back to the image, and so does the next visit.
+/** The address leads back to the image, and so does the next visit. @param {Row} row */
 function notePlace(row) {
   if (row.uploaded) return;
   history.replaceState(null, "", `#image=${encodeURIComponent(row.name)}`);
@@ -98,12 +112,16 @@ export const wished = () => asked > 0;
 
 function keepDraft() {
   const image = state.image;
-  if (image?.draft) drafts.set(image.row.id, { draft: image.draft, draftFrom: image.draftFrom, before: image.before, past: image.past, future: image.future });
-  else if (image) drafts.delete(image.row.id);
+  if (!image) return;
+  const { draft, draftFrom, before, past, future } = image;
+  if (draft) drafts.set(image.row.id, { draft, draftFrom, before, past, future });
+  else drafts.delete(image.row.id);
 }
 
+/** @param {string} id */
 export const dropDraft = (id) => drafts.delete(id);
 
+/** @param {number} by */
 export const step = (by) => attempt(async () => {
   const rows = visibleRows();
   if (!rows.length) return;
@@ -112,10 +130,14 @@ export const step = (by) => attempt(async () => {
   if (next !== here) await show(rows[next]);
 });
 
-const current = () => element("strip").querySelector("[aria-current]")?.dataset.id;
+/** @returns {HTMLButtonElement[]} */
+const buttons = () => [...element("strip").querySelectorAll("button")];
 
+const current = () => buttons().find((button) => button.ariaCurrent)?.dataset.id;
+
+/** @param {string} id */
 function markCurrent(id) {
-  for (const button of element("strip").querySelectorAll("button")) {
+  for (const button of buttons()) {
     if (button.dataset.id === id) {
       button.setAttribute("aria-current", "true");
       bringIntoView(button);
@@ -123,7 +145,7 @@ function markCurrent(id) {
   }
 }
 
-// Scrolls the list alone: on a small screen the page itself must not jump.
+/** Scrolls the list alone: on a small screen the page itself must not jump. @param {HTMLElement} button */
 function bringIntoView(button) {
   const strip = element("strip");
   const [inside, box] = [strip.getBoundingClientRect(), button.getBoundingClientRect()];
@@ -133,26 +155,28 @@ function bringIntoView(button) {
 
 function build() {
   const rows = visibleRows();
-  const focused = document.activeElement?.closest("#strip") ? document.activeElement.dataset.id : null;
+  const active = document.activeElement;
+  const focused = active instanceof HTMLElement && active.closest("#strip") ? active.dataset.id : null;
   element("strip").replaceChildren(...rows.map(item));
   const here = state.image?.row.id;
   if (here && !current()) markCurrent(here);
-  if (focused) element("strip").querySelector(`[data-id="${focused}"]`)?.focus({ preventScroll: true });
+  if (focused) buttons().find((button) => button.dataset.id === focused)?.focus({ preventScroll: true });
 }
 
+/** @param {Row} row */
 function item(row) {
   const known = items.get(row.id) ?? newItem(row);
   items.set(row.id, known);
   known.row = row;
   known.note.textContent = summary(row);
-  const [sign, word] = MARKS[row.review?.decision] ?? ["", ""];
+  const [sign, word] = MARKS[row.review?.decision ?? ""] ?? ["", ""];
   Object.assign(known.mark, { textContent: sign, title: word, className: word, hidden: !sign });
   known.mark.setAttribute("aria-label", word);
   return known.entry;
 }
 
+/** @param {Row} row @returns {Item} */
 function newItem(row) {
-  const make = (name, properties) => Object.assign(document.createElement(name), properties);
   const [entry, button, text] = [make("li"), make("button", { type: "button" }), make("span")];
   const [note, mark] = [make("small"), make("i", { role: "img" })];
   button.dataset.id = row.id;
@@ -164,17 +188,19 @@ function newItem(row) {
   return known;
 }
 
+/** @param {Row} row */
 function summary(row) {
   if (row.unreadable) return "cannot be read";
   if (hidesRow(row)) return "judged blind";
   if (row.area === null || row.area === undefined) return row.tag ?? "";
-  const shown = { doubt: ["doubt", row.doubt], disagreement: ["differs", row.disagreement] }[state.order];
-  const extra = shown ? `${shown[0]} ${percent(shown[1])}` : row.iou !== null && row.iou !== undefined ? `IoU ${percent(row.iou, 0)}` : "";
+  let extra = row.iou === null || row.iou === undefined ? "" : `IoU ${percent(row.iou, 0)}`;
+  if (state.order === "doubt") extra = `doubt ${percent(row.doubt)}`;
+  if (state.order === "disagreement") extra = `differs ${percent(row.disagreement)}`;
   return [`area ${percent(row.area)}`, extra].filter(Boolean).join(" · ");
 }
 
 on("rows", build);
-element("previous").addEventListener("click", () => step(-1));
-element("next").addEventListener("click", () => step(1));
-element("order").addEventListener("change", (event) => { state.order = event.target.value; attempt(loadList); });
+onClick("previous", () => step(-1));
+onClick("next", () => step(1));
+onValue(select("order"), "change", ({ value }) => { state.order = value; attempt(loadList); });
 addEventListener("beforeunload", (event) => { keepDraft(); if (drafts.size) event.preventDefault(); });

@@ -1,7 +1,11 @@
 // Pure functions on masks: one number a pixel in a Uint8Array, row by row.  255 is "nobody decided".
+/** @import { Mask, Point, ProbabilityMap } from "./types.d.ts" */
 export const IGNORE = 255;
 
-// Red: the best class but 0; green: its probability against class 0 in 256 steps.
+/**
+ * Red: the best class but 0; green: its probability against class 0 in 256 steps.
+ * @param {ArrayLike<number>} rgba @returns {ProbabilityMap}
+ */
 export function readMap(rgba) {
   const pixels = rgba.length / 4;
   const best = new Uint8Array(pixels);
@@ -13,19 +17,24 @@ export function readMap(rgba) {
   return { best, code };
 }
 
+/** @param {ArrayLike<number>} rgba @returns {Mask} */
 export function readMask(rgba) {
   const mask = new Uint8Array(rgba.length / 4);
   for (let i = 0, j = 0; i < mask.length; i += 1, j += 4) mask[i] = rgba[j];
   return mask;
 }
 
+/** @param {ArrayLike<number>} rgba */
 export function readRegions(rgba) {
   const regions = new Uint32Array(rgba.length / 4);
   for (let i = 0, j = 0; i < regions.length; i += 1, j += 4) regions[i] = rgba[j] | (rgba[j + 1] << 8) | (rgba[j + 2] << 16);
   return regions;
 }
 
-// At 0.5 this is the model's own mask, to the pixel.
+/**
+ * At 0.5 this is the model's own mask, to the pixel.
+ * @param {ProbabilityMap} map @param {number} threshold @returns {Mask}
+ */
 export function labelsAt({ best, code }, threshold) {
   const least = Math.round(threshold * 256);
   const labels = new Uint8Array(best.length);
@@ -33,7 +42,10 @@ export function labelsAt({ best, code }, threshold) {
   return labels;
 }
 
-// Marks the inner border of every drawn area, `thick` pixels wide.
+/**
+ * Marks the inner border of every drawn area, `thick` pixels wide.
+ * @param {Mask} labels @param {number} width @param {number} height @param {number} thick
+ */
 export function border(labels, width, height, thick) {
   const marks = new Uint8Array(labels.length);
   for (let y = 0, i = 0; y < height; y += 1) {
@@ -49,7 +61,10 @@ export function border(labels, width, height, thick) {
   return marks;
 }
 
-// IoU of each class and of all but class 0 together; null where a class is in neither.
+/**
+ * IoU of each class and of all but class 0 together; null where a class is in neither.
+ * @param {Mask} labels @param {Mask} truth @param {number} classes
+ */
 export function overlap(labels, truth, classes) {
   const both = new Float64Array(classes);
   const either = new Float64Array(classes);
@@ -65,6 +80,7 @@ export function overlap(labels, truth, classes) {
     if (t || p) lesionEither += 1;
     if (t && p) lesionBoth += 1;
   }
+  /** @param {number} part @param {number} whole */
   const ratio = (part, whole) => (whole ? part / whole : null);
   return {
     classes: Array.from(either, (whole, k) => ratio(both[k], whole)),
@@ -72,14 +88,14 @@ export function overlap(labels, truth, classes) {
   };
 }
 
-// Share of the image that is drawn as anything but class 0.
+/** Share of the image that is drawn as anything but class 0. @param {Mask} labels */
 export function area(labels) {
   let drawn = 0;
-  for (let i = 0; i < labels.length; i += 1) drawn += labels[i] !== 0 && labels[i] !== IGNORE;
+  for (let i = 0; i < labels.length; i += 1) if (labels[i] !== 0 && labels[i] !== IGNORE) drawn += 1;
   return drawn / labels.length;
 }
 
-// The smallest box around everything that is drawn, or null.
+/** The smallest box around everything that is drawn, or null. @param {Mask} labels @param {number} width */
 export function bounds(labels, width) {
   let [left, top, right, bottom] = [width, Infinity, -1, -1];
   for (let i = 0; i < labels.length; i += 1) {
@@ -94,6 +110,10 @@ export function bounds(labels, width) {
   return right < 0 ? null : { left, top, right, bottom };
 }
 
+/**
+ * @param {Mask} labels @param {number} width @param {number} height @param {number} x @param {number} y
+ * @param {number} radius @param {number} value
+ */
 export function stampDisc(labels, width, height, x, y, radius, value) {
   const top = Math.max(0, Math.ceil(y - radius));
   const bottom = Math.min(height - 1, Math.floor(y + radius));
@@ -105,32 +125,14 @@ export function stampDisc(labels, width, height, x, y, radius, value) {
   }
 }
 
+/**
+ * @param {Mask} labels @param {number} width @param {number} height @param {Point} from @param {Point} to
+ * @param {number} radius @param {number} value
+ */
 export function stampLine(labels, width, height, from, to, radius, value) {
   const steps = Math.max(1, Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / Math.max(1, radius / 3)));
   for (let s = 0; s <= steps; s += 1) {
     const part = s / steps;
     stampDisc(labels, width, height, from.x + (to.x - from.x) * part, from.y + (to.y - from.y) * part, radius, value);
   }
-}
-
-export function toPng(values, width, height, targetWidth = width, targetHeight = height) {
-  const canvas = document.createElement("canvas");
-  canvas.width = width;
-  canvas.height = height;
-  const image = new ImageData(width, height);
-  const words = new Uint32Array(image.data.buffer);
-  for (let i = 0; i < words.length; i += 1) words[i] = (0xff000000 | (values[i] * 0x010101)) >>> 0;
-  canvas.getContext("2d").putImageData(image, 0, 0);
-  let final = canvas;
-  if (targetWidth !== width || targetHeight !== height) {
-    final = document.createElement("canvas");
-    final.width = targetWidth;
-    final.height = targetHeight;
-    const context = final.getContext("2d");
-    context.imageSmoothingEnabled = false;
-    context.drawImage(canvas, 0, 0, targetWidth, targetHeight);
-  }
-  return new Promise((resolve, reject) => {
-    final.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser could not make a PNG file."))), "image/png");
-  });
 }

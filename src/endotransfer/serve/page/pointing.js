@@ -1,42 +1,47 @@
 // Mouse, pen and fingers on the canvas: move, pinch, swipe, draw.  The right button erases; two fingers never draw.
-import { addCorner, beginStroke, cancelStroke, closePolygon, dropPath, endStroke, extendStroke } from "./drawing.js";
+/** @import { Point } from "./types.d.ts" */
+import { element, input, onValue } from "./dom.js";
+import { cancelChange } from "./drafts.js";
 import { fit, onScreen, pan, pointer, redraw, scale, swipeAt, toImage, zoom } from "./stage.js";
-import { element, emit, state } from "./state.js";
-import { setBrush } from "./tools.js";
+import { emit, state } from "./state.js";
+import { setBrush } from "./tool_brush.js";
+import { toolInHand } from "./tools.js";
 
 const RIGHT = 2;
-const canvas = element("canvas");
+const canvas = element("canvas", HTMLCanvasElement);
+/** @type {Map<number, Point>} */
 const fingers = new Map();
 const held = { space: false };
-let action = null; // "pan", "pinch", "swipe" or "draw"; null with fingers left on the glass after a pinch
+/** @typedef {"pan" | "pinch" | "swipe" | "draw" | null} Action null with fingers left on the glass after a pinch */
+/** @type {Action} */
+let action = null;
 
 canvas.addEventListener("pointerdown", (event) => {
   if (!state.image) return;
   canvas.setPointerCapture(event.pointerId);
   fingers.set(event.pointerId, onScreen(event));
   if (fingers.size > 1) {
-    if (action === "draw") cancelStroke();
+    if (action === "draw") cancelDrawing();
     action = fingers.size === 2 ? "pinch" : null;
     return;
   }
   Object.assign(pointer, toImage(event), { inside: true });
   action = chooseAction(event);
-  if (action === "draw") draw(event);
+  if (action === "draw") toolInHand().press?.(toImage(event), { erase: event.button === RIGHT, reach: 8 / scale() });
 });
 
-function chooseAction(event) {
-  const at = swipeAt();
-  if (at !== null && Math.abs(onScreen(event).x - at) < 14) return "swipe";
-  if (event.button === 1 || held.space) return "pan";
-  if (event.button !== 0 && event.button !== RIGHT) return null;
-  return state.tool === "move" ? (event.button === RIGHT ? null : "pan") : "draw";
+function cancelDrawing() {
+  toolInHand().cancel?.();
+  cancelChange();
 }
 
-function draw(event) {
-  const erase = event.button === RIGHT;
-  if (state.tool !== "polygon") beginStroke(toImage(event), erase);
-  else if (erase) state.path.length ? dropPath() : null;
-  else addCorner(toImage(event), 8 / scale());
+/** @param {PointerEvent} event @returns {Action} */
+function chooseAction(event) {
+  if (nearDivider(onScreen(event))) return "swipe";
+  if (event.button === 1 || held.space) return "pan";
+  if (event.button !== 0 && event.button !== RIGHT) return null;
+  if (toolInHand().press) return "draw";
+  return event.button === RIGHT ? null : "pan";
 }
 
 canvas.addEventListener("pointermove", (event) => {
@@ -46,24 +51,31 @@ canvas.addEventListener("pointermove", (event) => {
   if (before && action === "pan") pan(now.x - before.x, now.y - before.y);
   else if (before && action === "pinch") pinch(event.pointerId, before, now);
   else if (before && action === "swipe") setSwipe(now.x / canvas.clientWidth);
-  else if (before && action === "draw" && state.tool !== "polygon") extendStroke(toImage(event));
-  else if (state.tool !== "move") redraw();
+  else if (before && action === "draw") toolInHand().drag?.(toImage(event));
+  if (toolInHand().paint) redraw();
   if (before) fingers.set(event.pointerId, now);
-  canvas.classList.toggle("on-divider", swipeAt() !== null && Math.abs(now.x - swipeAt()) < 14);
+  canvas.classList.toggle("on-divider", nearDivider(now));
   emit("pointer");
 });
 
-for (const name of ["pointerup", "pointercancel"]) {
+/** @param {Point} at */
+function nearDivider({ x }) {
+  const divider = swipeAt();
+  return divider !== null && Math.abs(x - divider) < 14;
+}
+
+for (const name of /** @type {const} */ (["pointerup", "pointercancel"])) {
   canvas.addEventListener(name, (event) => {
     fingers.delete(event.pointerId);
-    if (action === "draw" && state.tool !== "polygon") (name === "pointerup" ? endStroke : cancelStroke)();
+    if (action === "draw" && name === "pointerup") toolInHand().lift?.();
+    else if (action === "draw") cancelDrawing();
     action = null; // a finger that stays after a pinch does nothing until it is lifted
   });
 }
 
 canvas.addEventListener("contextmenu", (event) => event.preventDefault());
 canvas.addEventListener("pointerleave", () => { pointer.inside = false; redraw(); emit("pointer"); });
-canvas.addEventListener("dblclick", () => { if (state.tool === "move") fit(); else if (state.tool === "polygon") closePolygon(); });
+canvas.addEventListener("dblclick", () => { if (toolInHand().press) toolInHand().finish?.(); else fit(); });
 canvas.addEventListener("wheel", (event) => {
   if (!state.image) return;
   event.preventDefault();
@@ -72,6 +84,7 @@ canvas.addEventListener("wheel", (event) => {
   else zoom(Math.exp(-by / 300), onScreen(event));
 }, { passive: false });
 
+/** @param {number} id @param {Point} before @param {Point} now */
 function pinch(id, before, now) {
   const other = [...fingers].find(([finger]) => finger !== id)?.[1];
   if (!other) return;
@@ -80,17 +93,18 @@ function pinch(id, before, now) {
   pan((now.x - before.x) / 2, (now.y - before.y) / 2);
 }
 
-// While the space bar is down, dragging moves the image, whatever the tool.
+/** While the space bar is down, dragging moves the image, whatever the tool. @param {boolean} down */
 export function holdSpace(down) {
   held.space = down;
   canvas.classList.toggle("panning", down);
 }
 
+/** @param {number} part */
 export function setSwipe(part) {
   state.swipe = Math.min(1, Math.max(0, part));
-  element("swipe").value = Math.round(state.swipe * 100);
+  input("swipe").value = String(Math.round(state.swipe * 100));
   redraw();
 }
 
-element("swipe").addEventListener("input", (event) => setSwipe(event.target.value / 100));
+onValue(input("swipe"), "input", ({ value }) => setSwipe(Number(value) / 100));
 addEventListener("blur", () => holdSpace(false));

@@ -1,15 +1,21 @@
 // Accept, reject, correct: sent at once, kept by the service under reviewed/ of the image folder.
-import { remove, sendForm } from "./api.js";
+/** @import { Refusal } from "./api.js" */
+/** @import { Decision, OpenImage, Review, ReviewState, SecondReading } from "./types.d.ts" */
+import { refusedAs, remove, sendForm } from "./api.js";
 import { inSample, isBlind, readingOf } from "./blind.js";
 import { confirmed } from "./confirm.js";
 import { noteDecision, showStacks } from "./decisions.js";
-import { beginDraft, discardDraft } from "./drawing.js";
+import { element, input, make, onClick } from "./dom.js";
+import { beginDraft, discardDraft } from "./drafts.js";
 import { labelsOf, loadReviews, modelOf } from "./image.js";
 import { dropDraft, forget, step } from "./list.js";
-import { toPng } from "./masks.js";
-import { attempt, element, emit, on, recall, remember, say, state, tell } from "./state.js";
+import { attempt, say, tell } from "./messages.js";
+import { toPng } from "./png.js";
+import { reviewerName } from "./reviewer.js";
+import { emit, on, state } from "./state.js";
 
 const PAST = { accepted: "Accepted", corrected: "Corrected", rejected: "Rejected" };
+/** @type {Record<string, string>} */
 const NO_MODEL = {
   draft: "You have drawn a correction: save it, or discard it and accept the model's mask.",
   other: "Choose a model on the left: what is shown there is what you accept.",
@@ -30,6 +36,7 @@ export async function saveEmpty() {
   await decide("corrected");
 }
 
+/** @param {Decision} decision @param {string} [taken] the side whose mask is meant */
 function decide(decision, taken = "draft") {
   return attempt(async () => {
     const image = state.image;
@@ -47,6 +54,7 @@ function decide(decision, taken = "draft") {
   });
 }
 
+/** @param {OpenImage} image @param {Decision} decision @param {string} taken */
 function whyNot(image, decision, taken) {
   if (decision === "corrected") return labelsOf(image, taken) ? null : "There is no drawing yet; take the brush first.";
   if (isBlind(image)) return BLIND;
@@ -54,31 +62,35 @@ function whyNot(image, decision, taken) {
   return null;
 }
 
+/** @param {OpenImage} image */
 function mayReview(image) {
   if (image.uploaded || !state.about.folder) {
     tell("Decisions are kept beside the images of a folder; start the viewer with --images DIR. The mask can be downloaded.");
     return false;
   }
-  if (!element("who").value.trim()) {
+  if (!reviewerName()) {
     tell("Please enter your name first: it is saved with the decision.");
-    element("who").closest("details").open = true;
-    element("who").focus();
+    const around = input("who").closest("details");
+    if (around) around.open = true;
+    input("who").focus();
     return false;
   }
   return true;
 }
 
+/** @param {OpenImage} image @param {Decision} decision @param {string} side @param {boolean} agreed */
 function question(image, decision, side, agreed) {
   const reading = readingOf(image);
   const model = side === "draft" ? image.draftFrom : modelOf(side);
   return {
-    decision, who: element("who").value.trim(), model, threshold: decision === "accepted" ? state.threshold : null,
+    decision, who: reviewerName(), model, threshold: decision === "accepted" ? state.threshold : null,
     blind: isBlind(image), reading: reading === "second" ? "second" : "first", adjudicated: reading === "adjudicate", over_correction: agreed,
   };
 }
 
+/** @param {OpenImage} image @param {Decision} decision @param {string} side @param {boolean} [agreed] */
 async function send(image, decision, side, agreed = false) {
-  const labels = Uint8Array.from(labelsOf(image, side));
+  const labels = Uint8Array.from(labelsOf(image, side) ?? []);
   const asked = question(image, decision, side, agreed);
   const [before, drawn] = [image.review?.number ?? null, image.version];
   let told;
@@ -86,11 +98,11 @@ async function send(image, decision, side, agreed = false) {
     const mask = await toPng(labels, image.width, image.height);
     told = await sendForm("PUT", `${image.path}/review`, { review: JSON.stringify(asked), mask }, image.revision);
   } catch (error) {
-    if (error.code === "over-correction") {
+    if (refusedAs(error, "over-correction")) {
       if (await confirmed(error.message, "Put it aside")) await send(image, decision, side, true);
       return;
     }
-    if (error.code === "changed") await meanwhile(image, error.said);
+    if (refusedAs(error, "changed")) await meanwhile(image, error);
     throw error;
   }
   if (asked.reading === "second") image.seconds = [...image.seconds.filter(({ who }) => who !== asked.who), { who: asked.who, mask: labels }];
@@ -105,35 +117,39 @@ async function send(image, decision, side, agreed = false) {
   say(`${PAST[decision]}: ${image.row.name}`);
   emit("sides");
   emit("reviewed");
-  if (element("advance").checked && state.image === image) await step(1);
+  if (input("advance").checked && state.image === image) await step(1);
 }
 
-// Somebody else was quicker: what they decided is shown, and nothing of what was drawn here is lost.
-async function meanwhile(image, told) {
+/**
+ * Somebody else was quicker: what they decided is shown, and nothing of what was drawn here is lost.
+ * @param {OpenImage} image @param {Refusal} refusal
+ */
+async function meanwhile(image, { said }) {
   forget(image.row.id);
-  noteReview(image, told);
+  noteReview(image, /** @type {ReviewState & Record<string, any>} */ (said));
   await loadReviews(image);
   emit("sides");
 }
 
+/** @param {OpenImage} image @param {ReviewState} told */
 export function noteReview(image, { review, revision, second }) {
   for (const row of [...state.rows, image.row]) if (row.id === image.row.id) Object.assign(row, { review, revision, second });
   Object.assign(image, { review, revision, second });
   emit("rows");
-  if (state.image === image) showDecision();
+  if (state.image === image) showDecision(image);
 }
 
 function takeBack() {
   return attempt(async () => {
     const image = state.image;
-    if (!mayReview(image)) return;
+    if (!image || !mayReview(image)) return;
     const reading = readingOf(image) === "second" ? "second" : "first";
     const before = image.review?.number ?? null;
     try {
-      const who = encodeURIComponent(element("who").value.trim());
+      const who = encodeURIComponent(reviewerName());
       noteReview(image, await remove(`${image.path}/review?who=${who}&reading=${reading}`, image.revision));
     } catch (error) {
-      if (error.code === "changed") await meanwhile(image, error.said);
+      if (refusedAs(error, "changed")) await meanwhile(image, error);
       throw error;
     }
     if (reading === "first") noteDecision(image, before, image.review?.number ?? null);
@@ -144,42 +160,55 @@ function takeBack() {
   });
 }
 
-function showDecision() {
-  const { review, second } = state.image;
+/** @param {OpenImage} image */
+function showDecision(image) {
+  const { review } = image;
   const note = element("decision");
-  const own = readingOf(state.image) === "second" ? second?.find(({ who }) => who === element("who").value.trim()) : review;
+  const own = ownDecision(image);
   note.replaceChildren();
   note.dataset.decision = own ? own.decision ?? "corrected" : "";
   if (!own) {
-    const can = state.about.folder && !state.image.uploaded;
+    const can = state.about.folder && !image.uploaded;
     const empty = review ? `Read by ${review.who}; yours is open.` : "Not reviewed yet.";
     note.textContent = can ? empty : "Decisions need a folder (--images); masks can still be corrected and downloaded.";
     return;
   }
   const when = new Date(own.when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
-  const button = Object.assign(document.createElement("button"), { type: "button", className: "link", textContent: "Take back" });
+  const button = make("button", { type: "button", className: "link", textContent: "Take back" });
   button.addEventListener("click", takeBack);
-  const what = own.adjudicated ? "Settled" : own.blind ? "Drawn blind" : PAST[own.decision] ?? "Second reading";
-  note.append(`${what} by ${own.who}, ${when}. `, button);
+  note.append(`${inWords(own)} by ${own.who}, ${when}. `, button);
 }
 
-// In a blind reading nothing can be accepted: the buttons say what can be done instead.
-function showButtons() {
-  const blind = isBlind(state.image);
-  const settling = blind && readingOf(state.image) === "adjudicate";
+/**
+ * The decision in force, of a second reader their own.
+ * @param {OpenImage} image @returns {(Partial<Review> & SecondReading) | null | undefined}
+ */
+function ownDecision({ review, second }) {
+  return readingOf(state.image) === "second" ? second.find(({ who }) => who === reviewerName()) : review;
+}
+
+/** @param {Partial<Review>} own */
+function inWords({ adjudicated, blind, decision }) {
+  if (adjudicated) return "Settled";
+  if (blind) return "Drawn blind";
+  return decision ? PAST[decision] : "Second reading";
+}
+
+/** In a blind reading nothing can be accepted: the buttons say what can be done instead. @param {OpenImage} image */
+function showButtons(image) {
+  const blind = isBlind(image);
+  const settling = blind && readingOf(image) === "adjudicate";
   element("accept").hidden = blind && !settling;
   element("accept").textContent = settling ? "Take left" : "Accept";
   element("reject").hidden = blind;
   element("no-lesion").hidden = !blind;
   element("blind-note").hidden = !blind;
-  element("seen-note").hidden = blind || !inSample(state.image) || Boolean(state.image.review?.blind);
+  element("seen-note").hidden = blind || !inSample(image) || Boolean(image.review?.blind);
 }
 
-element("accept").addEventListener("click", accept);
-element("reject").addEventListener("click", reject);
-element("save").addEventListener("click", saveCorrection);
-element("no-lesion").addEventListener("click", saveEmpty);
-element("who").value = recall("who", "");
-element("who").addEventListener("change", (event) => { remember("who", event.target.value); if (state.image) emit("sides"); });
+onClick("accept", accept);
+onClick("reject", reject);
+onClick("save", saveCorrection);
+onClick("no-lesion", saveEmpty);
 on("image", showStacks);
-on("image sides", () => { if (state.image) { showDecision(); showButtons(); } });
+on(["image", "sides"], () => { if (state.image) { showDecision(state.image); showButtons(state.image); } });

@@ -1,15 +1,21 @@
 // The canvas: picture, masks, swipe; zoom and pan by wheel, fingers and keys.
-import { labelsOf, sides } from "./image.js";
+/** @import { OpenImage, Point, Pointer, View } from "./types.d.ts" */
 import { isBlind } from "./blind.js";
+import { context2d, element } from "./dom.js";
+import { labelsOf, sides } from "./image.js";
 import { IGNORE, bounds } from "./masks.js";
-import { overlay, regionLine, truthLine } from "./overlay.js";
-import { element, emit, on, state, tell } from "./state.js";
+import { tell } from "./messages.js";
+import { overlay, truthLine } from "./overlay.js";
+import { emit, on, state } from "./state.js";
+import { toolInHand } from "./tools.js";
 
-const canvas = element("canvas");
+const canvas = element("canvas", HTMLCanvasElement);
 const viewport = element("viewport");
-const view = { scale: 1, x: 0, y: 0, fitted: true }; // image pixel (0, 0) is at (x, y), in CSS pixels
+/** @type {View & { fitted: boolean }} */
+const view = { scale: 1, x: 0, y: 0, fitted: true };
 let asked = false;
-export const pointer = { x: -1, y: -1, inside: false }; // in image pixels
+/** In image pixels. @type {Pointer} */
+export const pointer = { x: -1, y: -1, inside: false };
 
 export function redraw() {
   if (asked) return;
@@ -31,9 +37,9 @@ export function fit() {
 // The lesion of the left side, with some room around it.
 export function zoomToLesion() {
   const image = state.image;
-  const labels = image && labelsOf(image, state.left);
-  const box = labels && bounds(labels, image.width);
   if (!image) return;
+  const labels = labelsOf(image, state.left);
+  const box = labels && bounds(labels, image.width);
   if (!box) { tell("Nothing is marked on the left side."); return; }
   const { clientWidth: width, clientHeight: height } = viewport;
   const [across, down] = [box.right - box.left + 1, box.bottom - box.top + 1];
@@ -46,6 +52,7 @@ export function zoomToLesion() {
 
 export const scale = () => view.scale;
 
+/** @param {number} factor @param {Point} [at] on the screen */
 export function zoom(factor, at = { x: viewport.clientWidth / 2, y: viewport.clientHeight / 2 }) {
   const least = 0.5 * Math.min(viewport.clientWidth / (state.image?.width ?? 1), viewport.clientHeight / (state.image?.height ?? 1));
   const scale = Math.min(64, Math.max(least, view.scale * factor));
@@ -56,6 +63,7 @@ export function zoom(factor, at = { x: viewport.clientWidth / 2, y: viewport.cli
   redraw();
 }
 
+/** @param {number} dx @param {number} dy */
 export function pan(dx, dy) {
   view.x += dx;
   view.y += dy;
@@ -63,11 +71,13 @@ export function pan(dx, dy) {
   redraw();
 }
 
+/** @param {{ clientX: number, clientY: number }} event @returns {Point} */
 export function toImage(event) {
   const box = canvas.getBoundingClientRect();
   return { x: (event.clientX - box.left - view.x) / view.scale - 0.5, y: (event.clientY - box.top - view.y) / view.scale - 0.5 };
 }
 
+/** @param {{ clientX: number, clientY: number }} event @returns {Point} */
 export const onScreen = (event) => {
   const box = canvas.getBoundingClientRect();
   return { x: event.clientX - box.left, y: event.clientY - box.top };
@@ -82,7 +92,7 @@ function draw() {
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
   }
-  const context = canvas.getContext("2d");
+  const context = context2d(canvas);
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, canvas.width, canvas.height);
   const image = state.image;
@@ -92,24 +102,23 @@ function draw() {
   lay(context, image, image.picture);
   context.filter = "none";
   if (!state.masksOff) drawSides(context, image, width, height);
-  if (state.truthOutline && image.truth && !state.masksOff && !isBlind(image)) lay(context, image, truthLine(image, view.scale));
-  const line = state.tool === "region" && pointer.inside ? regionLine(image, pointer, view.scale) : null;
-  if (line) lay(context, image, line);
-  if (state.path.length) drawPath(context);
+  if (state.truthOutline && image.truth && !state.masksOff && !isBlind(image)) lay(context, image, truthLine(image, image.truth, view.scale));
   const at = swipeAt();
   if (at !== null) drawDivider(context, at, height);
-  if (["brush", "eraser"].includes(state.tool) && pointer.inside) drawBrush(context);
+  toolInHand().paint?.(context, view, pointer);
   emit("drawn");
 }
 
+/** @param {CanvasRenderingContext2D} context @param {OpenImage} image @param {CanvasImageSource} layer */
 function lay(context, image, layer) {
   context.imageSmoothingEnabled = view.scale < 3;
   context.drawImage(layer, view.x, view.y, image.width * view.scale, image.height * view.scale);
 }
 
+/** @param {CanvasRenderingContext2D} context @param {OpenImage} image @param {number} width @param {number} height */
 function drawSides(context, image, width, height) {
   const at = swipeAt() ?? width;
-  for (const [side, from, to] of [[state.left, 0, at], [state.right, at, width]]) {
+  for (const [side, from, to] of /** @type {[string, number, number][]} */ ([[state.left, 0, at], [state.right, at, width]])) {
     if (!side || to <= from || !labelsOf(image, side)) continue;
     context.save();
     context.beginPath();
@@ -120,6 +129,7 @@ function drawSides(context, image, width, height) {
   }
 }
 
+/** @param {CanvasRenderingContext2D} context @param {number} at @param {number} height */
 function drawDivider(context, at, height) {
   context.fillStyle = "rgba(0, 0, 0, .55)";
   context.fillRect(at - 1.5, 0, 3, height);
@@ -133,37 +143,6 @@ function drawDivider(context, at, height) {
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.fillText("‹ ›", at, height / 2);
-}
-
-function drawPath(context) {
-  const points = state.tool === "polygon" && pointer.inside ? [...state.path, pointer] : state.path;
-  for (const [colour, thick, dash] of [["#000", 3, []], ["#fff", 1.5, [5, 3]]]) {
-    context.beginPath();
-    points.forEach((point, k) => context[k ? "lineTo" : "moveTo"](view.x + (point.x + 0.5) * view.scale, view.y + (point.y + 0.5) * view.scale));
-    if (state.tool === "lasso") context.closePath();
-    context.setLineDash(dash);
-    context.strokeStyle = colour;
-    context.lineWidth = thick;
-    context.stroke();
-  }
-  context.setLineDash([]);
-  if (state.tool !== "polygon") return;
-  for (const point of state.path) {
-    context.fillStyle = point === state.path[0] ? "#ffd34d" : "#fff";
-    context.fillRect(view.x + (point.x + 0.5) * view.scale - 3, view.y + (point.y + 0.5) * view.scale - 3, 6, 6);
-  }
-}
-
-function drawBrush(context) {
-  const x = view.x + (pointer.x + 0.5) * view.scale;
-  const y = view.y + (pointer.y + 0.5) * view.scale;
-  for (const [colour, extra] of [["#000", 1], ["#fff", 0]]) {
-    context.beginPath();
-    context.arc(x, y, Math.max(2, state.brush * view.scale) + extra, 0, 2 * Math.PI);
-    context.strokeStyle = colour;
-    context.lineWidth = 1;
-    context.stroke();
-  }
 }
 
 // What lies under the pointer, in words.

@@ -1,29 +1,22 @@
-// What the page knows, and who wants to hear when it changes.
-const stored = (name, fallback) => {
-  try { return localStorage.getItem(`endotransfer.${name}`) ?? fallback; } catch { return fallback; }
-};
-
-export const remember = (name, value) => {
-  try { localStorage.setItem(`endotransfer.${name}`, value); } catch { /* a private window keeps nothing */ }
-};
-
-export const recall = stored;
+// What the page knows, and who wants to hear when it changes.  A record and thirty lines: modules that listen for a
+// handful of events need no framework, and the service's strict policy lets none in from elsewhere.
+/** @import { About, OpenImage, Point, Reading, Row } from "./types.d.ts" */
 
 export const state = {
-  about: null,      // classes, colours, models, limits
-  rows: [],         // images in the order shown
-  picked: [],       // rows of uploads, in front of the folder's
+  about: /** @type {About} */ (/** @type {unknown} */ (null)), // asked for before anything else runs
+  rows: /** @type {Row[]} */ ([]), // images in the order shown
+  picked: /** @type {Row[]} */ ([]), // rows of uploads, in front of the folder's
   order: "name",
-  filter: "all",    // which decisions
-  only: {},         // tag, split, reviewer, patient: the one value that is shown
+  filter: "all", // which decisions
+  only: /** @type {Record<string, string>} */ ({}), // tag, split, reviewer, patient: the one value that is shown
   search: "",
-  image: null,      // the open one: pixels, maps, masks
+  image: /** @type {OpenImage | null} */ (null), // the open one: pixels, maps, masks
   threshold: 0.5,
   opacity: 0.45,
   style: "outline",
   brightness: 1,
   contrast: 1,
-  hidden: new Set(),
+  hidden: /** @type {Set<number>} */ (new Set()), // classes
   masksOff: false,
   left: "model0",
   right: "",
@@ -32,45 +25,28 @@ export const state = {
   tool: "move",
   paint: 1,
   brush: 20,
-  path: [],         // corners of the lasso or polygon in hand, in image pixels
+  path: /** @type {Point[]} */ ([]), // corners of the lasso or polygon in hand, in image pixels
   regionSize: "medium",
-  plan: null,       // ids of the drawn sample
-  blind: true,      // whether drawn images are judged without sight of a model's mask
-  reading: "first", // of the drawn sample: first, second, adjudicate
+  plan: /** @type {Set<string> | null} */ (null), // ids of the drawn sample
+  blind: true, // whether drawn images are judged without sight of a model's mask
+  reading: /** @type {Reading} */ ("first"), // of the drawn sample
 };
 
+/**
+ * image: another one is open; look: draw anew; drawn: it was; pointer: it moved; drawing: the correction changed;
+ * sides: what can be shown changed; rows: the list changed; reviewed: a decision was made or taken back.
+ * @typedef {"image" | "look" | "drawn" | "pointer" | "drawing" | "sides" | "rows" | "reviewed"} Happening
+ */
+
+/** @type {Map<Happening, (() => unknown)[]>} */
 const listeners = new Map();
 
-export function on(event, listener) {
-  for (const name of event.split(" ")) listeners.set(name, [...(listeners.get(name) ?? []), listener]);
+/** @param {Happening | Happening[]} happenings @param {() => unknown} listener */
+export function on(happenings, listener) {
+  for (const name of [happenings].flat()) listeners.set(name, [...(listeners.get(name) ?? []), listener]);
 }
 
-export function emit(event) {
-  for (const listener of listeners.get(event) ?? []) listener();
+/** @param {Happening} happening */
+export function emit(happening) {
+  for (const listener of listeners.get(happening) ?? []) listener();
 }
-
-export const element = (id) => document.getElementById(id);
-
-export function say(text) {
-  element("live").textContent = text;
-}
-
-// A message that stays until read or eight seconds have gone.
-export function tell(text) {
-  const note = document.createElement("p");
-  note.textContent = text;
-  element("messages").append(note);
-  setTimeout(() => note.remove(), 8000);
-}
-
-// Runs work started by a person; what goes wrong is told, not thrown away.
-export async function attempt(work) {
-  try {
-    return await work();
-  } catch (error) {
-    tell(error.message);
-    return undefined;
-  }
-}
-
-export const percent = (share, digits = 1) => (share === null || share === undefined ? "–" : `${(100 * share).toFixed(digits)} %`);

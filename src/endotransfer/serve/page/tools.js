@@ -1,43 +1,72 @@
-// Which tool is in hand, how large it is, and the controls that go with it.
+// The tools of the page.  A new one is a module of its own (see Tool in types.d.ts) and a line here; its button, its
+// key, its line in the help and its controls follow from it.
+/** @import { Tool } from "./types.d.ts" */
 import { inSample } from "./blind.js";
-import { canRedo, canUndo } from "./drawing.js";
-import { loadRegions } from "./image.js";
-import { attempt, element, emit, on, state } from "./state.js";
+import { button, element, make, onValue, select, tick } from "./dom.js";
+import { canRedo, canUndo } from "./drafts.js";
+import { emit, on, state } from "./state.js";
+import { brush, eraser } from "./tool_brush.js";
+import { lasso } from "./tool_lasso.js";
+import { polygon } from "./tool_polygon.js";
+import { region } from "./tool_region.js";
 
-function showDrawing() {
-  const image = state.image;
-  element("drawing").hidden = state.tool === "move" && !image?.draft;
-  element("brush-field").hidden = !["brush", "eraser"].includes(state.tool);
-  element("region-field").hidden = state.tool !== "region";
-  element("save").disabled = !image?.draft || image.uploaded || !state.about.folder;
-  element("undo").disabled = !canUndo();
-  element("redo").disabled = !canRedo();
-  element("discard").disabled = !image?.draft;
-  element("canvas").dataset.tool = state.tool;
-}
+/** @type {Tool} */
+const move = { name: "move", label: "Move", key: "v", title: "Move the image" };
 
-export function setTool(tool) {
-  state.tool = tool;
+/** @type {Tool[]} */
+export const TOOLS = [
+  move,
+  brush,
+  eraser,
+  lasso,
+  polygon,
+  region,
+];
+
+export const toolInHand = () => TOOLS.find(({ name }) => name === state.tool) ?? move;
+
+/** @param {string} name */
+export function setTool(name) {
+  state.tool = name;
   state.path = [];
-  document.querySelector(`input[name=tool][value=${tool}]`).checked = true;
-  if (tool === "region" && state.image) attempt(() => loadRegions(state.image)); // so that the pointer can show one
+  tick("tool", name);
+  for (const { controls } of TOOLS) if (controls) controls.hidden = controls !== toolInHand().controls;
+  toolInHand().take?.();
   showDrawing();
   emit("look");
 }
 
-export function setBrush(size) {
-  state.brush = Math.min(100, Math.max(1, Math.round(size)));
-  element("brush").value = state.brush;
-  emit("look");
+/** @param {Tool} tool */
+function buttonOf({ name, label, title, key }) {
+  const radio = make("input", { type: "radio", name: "tool", value: name, checked: name === "move" });
+  radio.addEventListener("change", () => setTool(name));
+  return make("label", { title: `${title} (${key.toUpperCase()})` }, radio, make("span", { textContent: label }));
 }
 
-element("tools").addEventListener("change", (event) => setTool(event.target.value));
-element("paint").addEventListener("change", (event) => { state.paint = Number(event.target.value); });
-element("brush").addEventListener("input", (event) => setBrush(Number(event.target.value)));
-element("region-size").addEventListener("change", (event) => { state.regionSize = event.target.value; setTool("region"); });
+/** @param {Tool} tool */
+const helpOf = ({ key, label, title }) =>
+  make("div", {}, make("dt", {}, make("kbd", { textContent: key.toUpperCase() }), ` ${label}`), make("dd", { textContent: title }));
+
+function showDrawing() {
+  const image = state.image;
+  element("drawing").hidden = state.tool === "move" && !image?.draft;
+  button("save").disabled = !image?.draft || image.uploaded || !state.about.folder;
+  button("undo").disabled = !canUndo();
+  button("redo").disabled = !canRedo();
+  button("discard").disabled = !image?.draft;
+  element("canvas").dataset.tool = state.tool;
+}
+
+element("tools").append(...TOOLS.map(buttonOf));
+element("tool-keys").append(...TOOLS.map(helpOf));
+for (const { controls } of TOOLS) {
+  if (!controls) continue;
+  controls.hidden = true;
+  element("tool-controls").append(controls);
+}
+onValue(select("paint"), "change", ({ value }) => { state.paint = Number(value); });
 on("image", () => {
   if (state.tool !== "move" && !inSample(state.image)) setTool("move"); // a sample is drawn image after image
-  else if (state.tool === "region") setTool("region");
-  setBrush(Math.max(2, Math.min(state.image.width, state.image.height) / 25));
+  else toolInHand().take?.();
 });
-on("image drawing", showDrawing);
+on(["image", "drawing"], showDrawing);
