@@ -5,7 +5,7 @@ import re
 from pathlib import Path, PurePosixPath
 
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
-_TOP = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}  # which the navigation names
+_TOP = {name: name.lower() for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")}  # which the navigation names
 _CODE = {".py": "python", ".toml": "toml", ".yaml": "yaml", ".json": "json"}
 
 
