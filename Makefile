@@ -5,9 +5,9 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 READY := $(VENV)/.ready
 WORKERS ?= 2
-CODE := src tests perf fuzz examples
+CODE := src tests perf fuzz examples docs_site
 
-.PHONY: install browser demo test test-all test-fast fuzz lint check-types check-style check-imports check-duplicates check-page audit bench clean
+.PHONY: install browser demo test test-all test-fast fuzz lint check-types check-style check-imports check-duplicates check-page audit docs notebooks bench clean
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -81,6 +81,14 @@ test-fast: install
 fuzz: install
 	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz
 
+# The site, in site/: open site/index.html.  Strict: a link or an anchor that leads nowhere is an error.
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
+# Runs the tutorials and saves them with their outputs.
+notebooks: install
+	OMP_NUM_THREADS=1 $(BIN)/python -m docs_site.run_notebooks
+
 # Floors of dependencies, then known advisories about the pinned versions where the advisory service can be reached.
 audit: install
 	$(PYTEST) -n 0 tests/test_supply_chain.py
@@ -95,4 +103,4 @@ bench: install
 	$(BIN)/python -m perf
 
 clean:
-	rm -rf demo-out runs .pytest_cache .mypy_cache .ruff_cache .coverage*
+	rm -rf demo-out runs site .pytest_cache .mypy_cache .ruff_cache .coverage*

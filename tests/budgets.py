@@ -18,7 +18,7 @@ BUDGETS = {
     "tests/config": 15,
     "tests/contract": 1200,
     "tests/data": 250,
-    "tests/docs": 60,
+    "tests/docs": 180,  # three notebooks and the site
     "tests/engine": 120,
     "tests/examples": 90,
     "tests/export": 75,
