@@ -22,7 +22,7 @@ def ring(size: tuple[int, int] = SIZE) -> Mask:
     """A lesion with a hole, and a speck of one pixel in the last corner."""
     y, x = np.mgrid[: size[0], : size[1]]
     far = (y - 18) ** 2 + (x - 20) ** 2
-    mask = ((far < 150) & (far > 20)).astype(np.uint8)
+    mask: Mask = ((far < 150) & (far > 20)).astype(np.uint8)
     mask[-1, -1] = 1
     return mask
 

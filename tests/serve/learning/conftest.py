@@ -23,7 +23,7 @@ MakeStudy = Callable[..., tuple[Path, Path]]
 def make_study(tasks: dict[str, Path], tmp_path: Path, make_experiment: MakeExperiment) -> MakeStudy:
     """`make_study(epochs=...)`: a finished run, and its target folder."""
 
-    def make(**training: object) -> tuple[Path, Path]:
+    def make(**training: Any) -> tuple[Path, Path]:
         data = Path(shutil.copytree(tasks["tagged"], tmp_path / "data"))
         train(make_experiment("tagged", "source_only", data=data, **training), tmp_path / "runs" / "first")
         return tmp_path / "runs" / "first", data / "capsule"
