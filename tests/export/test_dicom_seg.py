@@ -75,14 +75,14 @@ def test_a_mask_refers_to_the_instance_that_its_image_came_from(
     decide(folder, "run-f0001", ring(size))
     decide(folder, "run-f0002", np.zeros(size, np.uint8))
     report = export_reviewed(folder, "dicom-seg", tmp_path / "out", originals=source)
-    assert (report.images, report.left_out, report.notes) == (3, [], [])
+    assert (report.images, report.left_out, report.notes) == (3, {}, [])
     seg, reference, mask = read_mask(tmp_path / "out/segmentations/still.dcm")
     assert np.array_equal(mask, unsure(size))
     assert np.array_equal(raw_mask(tmp_path / "out/segmentations/still.dcm", 1), unsure(size) == 1)
     assert reference.ReferencedSOPInstanceUID == still.SOPInstanceUID
     assert (seg.StudyInstanceUID, seg.PatientID) == (still.StudyInstanceUID, "4711")
     assert (str(seg.PatientName), str(seg.ContentCreatorName)) == ("Müller^Änne", "Dr. Müller^")
-    assert (seg.ContentDate, seg.ContentTime) == ("20261118", "070000.000000")
+    assert (seg.ContentDate, seg.ContentTime) == ("20261118", "070000")
     for frame, drawn in ((2, ring(size)), (3, np.zeros(size, np.uint8))):
         file = tmp_path / f"out/segmentations/run-f{frame - 1:04}.dcm"
         seg, reference, mask = read_mask(file)
@@ -94,7 +94,7 @@ def test_a_mask_refers_to_the_instance_that_its_image_came_from(
 def test_without_the_originals_or_for_other_images_there_are_pairs(tmp_path: Path) -> None:
     drawn = build(tmp_path / "study")
     report = export_reviewed(tmp_path / "study", "dicom-seg", tmp_path / "out")
-    assert "3 images have no DICOM original here" in report.notes[0]
+    assert "3 of the images had no DICOM original here" in report.notes[0]
     for seed, name in enumerate(drawn):
         capture = pydicom.dcmread(tmp_path / f"out/images/{name}.dcm")
         assert np.array_equal(capture.pixel_array, picture(seed))
@@ -111,7 +111,7 @@ def test_an_original_that_lacks_its_study_is_named(tmp_path: Path) -> None:
     decide(tmp_path / "native", "still", ring(photo(1).shape[:2]))
     decide(tmp_path / "native", "other", ring(photo(1).shape[:2]))
     report = export_reviewed(tmp_path / "native", "dicom-seg", tmp_path / "out", originals=tmp_path / "dicom")
-    assert report.left_out[0].startswith("still: its DICOM file cannot be referred to")
+    assert report.left_out["still"].startswith("its DICOM file cannot be referred to")
     assert report.images == 1
 
 

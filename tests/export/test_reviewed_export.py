@@ -14,7 +14,6 @@ from endotransfer.data.inspect import inspect_folder
 from endotransfer.data.read.read_mask import read_mask
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.export.reviewed import FORMS, export_reviewed
-from tests.data.read.test_video_frame_reader import CODECS, write_video
 from tests.export.reviewed_folder import Mask, build, decide, ring
 
 
@@ -47,7 +46,7 @@ def test_coco_holds_the_reviewed_masks_and_who_made_them(folder: Path, tmp_path:
     content = json.loads((tmp_path / "out/annotations.json").read_text())
     assert {one["attributes"]["who"] for one in content["annotations"]} == {"Dr. Müller"}
     assert [one["review"]["number"] for one in content["images"]] == [2, 1, 1]
-    assert "d-rejected: rejected by Dr. Müller" in report.left_out[0]
+    assert report.left_out == {"d-rejected": "rejected by Dr. Müller: it has no mask"}
 
 
 def test_an_import_of_that_coco_never_takes_undecided_pixels_for_a_lesion(folder: Path, tmp_path: Path) -> None:
@@ -104,19 +103,12 @@ def test_three_classes_keep_their_names_and_numbers(folder: Path, tmp_path: Path
     assert np.array_equal(read["a ring"], mask)
 
 
-def test_reviewed_frames_of_a_video_are_images_of_the_export(tmp_path: Path) -> None:
-    folder = tmp_path / "clips"
-    folder.mkdir()
-    write_video(folder / "clip.mp4", *CODECS["v.mp4"])
-    mask = np.zeros((48, 64), np.uint8)
-    mask[10:20, 10:30] = 1
-    decide(folder, "clip-f000070", mask)
-    decide(folder, "gone-f000001", mask)
+def test_a_decision_about_an_image_that_is_gone_is_named(folder: Path, tmp_path: Path) -> None:
+    build(folder)
+    decide(folder, "gone", ring())
     report = export_reviewed(folder, "coco", tmp_path / "out")
-    assert np.array_equal(coco_masks(tmp_path / "out")["clip-f000070"], mask)
-    with Image.open(tmp_path / "out/images/clip-f000070.png") as image:
-        assert abs(float(np.asarray(image)[:, :8].mean()) - 70) < 4  # the 71st frame, by its grey level
-    assert report.left_out == ["gone-f000001: there is no image or video frame of this name"]
+    assert report.left_out["gone"] == "there is no image of this name"
+    assert "- gone: there is no image of this name" in str(report)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -143,4 +135,4 @@ def test_a_mask_of_another_size_is_left_out(folder: Path, tmp_path: Path) -> Non
     build(folder)
     decide(folder, "f-open", ring((20, 20)))
     report = export_reviewed(folder, "native", tmp_path / "out")
-    assert any(line.startswith("f-open: its reviewed mask is 20 x 20") for line in report.left_out)
+    assert report.left_out["f-open"].startswith("its reviewed mask is 20 x 20")

@@ -65,6 +65,17 @@ def test_nothing_reviewed_is_said_and_unknown_things_are_refused(client: TestCli
     assert [path.name for path in folder.iterdir() if "export" in path.name] == []
 
 
+def test_what_goes_wrong_is_told_without_a_path(client: TestClient, folder: Path) -> None:
+    name = review_one(client)
+    (folder / "reviewed" / "gone.json").write_text("{")
+    told = wait(client, client.post("/api/exports", json={"form": "coco"}).json()["id"])
+    assert (told["state"], told["left_out"], told["left_out_count"]) == ("ready", ["gone"], 1)
+    (folder / "images" / f"{name}.png").write_bytes(b"no picture")
+    (folder / "classes.yaml").write_text("classes: 3")
+    told = wait(client, client.post("/api/exports", json={"form": "coco"}).json()["id"])
+    assert (told["state"], told["fault"]) == ("failed", "the export cannot be written; the terminal says why.")
+
+
 def test_another_site_cannot_start_one_and_without_a_folder_there_is_none(
     client: TestClient, make_client: MakeClient, runs: list[Path]
 ) -> None:

@@ -50,6 +50,7 @@ def answers(client: TestClient) -> Iterator[tuple[str, Any]]:
     yield "Plan", client.post("/api/sample", json={"count": 2}).json()["plan"]
     estimate = client.get("/api/sample/estimate").json()
     yield from [("Estimate", estimate), ("Readers", estimate["readers"])]
+    yield "ExportJob", client.post("/api/exports", json={"form": "coco"}).json()
     run = client.get("/api/runs").json()["runs"][0]
     yield from [("Run", run), ("RunResults", run["results"]), ("Curve", next(iter(run["curves"].values())))]
 

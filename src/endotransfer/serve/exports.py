@@ -10,16 +10,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from endotransfer.errors import ConfigError, DataError, EndotransferError
-from endotransfer.export.reviewed import Form, export_reviewed
+from endotransfer.errors import EndotransferError
+from endotransfer.export.reviewed import Form, HighdicomMissingError, NothingReviewedError, export_reviewed
 from endotransfer.serve.answers import Refusal, refuse_unknown
 
 _log = logging.getLogger("endotransfer.serve")
+# What the page says, by the kind of fault: an error's own text may name a path of this machine.
+_SENTENCES: dict[type[Exception], str] = {
+    NothingReviewedError: "no image has a reviewed mask yet; accept or correct some.",
+    HighdicomMissingError: "highdicom, which writes DICOM, is not installed; install endotransfer[dicom].",
+}
+_OTHERWISE = "the export cannot be written; the terminal says why."
 
 
 @dataclass
 class ExportJob:
-    """`fault`: one sentence, where nothing came of it."""
+    """`fault`: one sentence, where nothing came of it.  `left_out`: names; their reasons are in the terminal."""
 
     form: Form
     id: str = field(default_factory=lambda: secrets.token_hex(12))
@@ -80,24 +86,17 @@ def _work(job: ExportJob, folder: Path, place: Path) -> None:
     try:
         report = export_reviewed(folder, job.form, place / "reviewed", progress=job.count)
         _pack(place / "reviewed", place / "export.zip")
-        job.images, job.left_out, job.notes = report.images, report.left_out, report.notes
+        job.images, job.left_out, job.notes = report.images, list(report.left_out), report.notes
+        for name, reason in report.left_out.items():
+            _log.warning("left out of the export: %s: %s", name, reason)
         job.state = "ready"
     except (EndotransferError, OSError) as reason:
         _log.warning("%s", reason)
-        job.fault = _sentence(reason)
+        job.fault = _SENTENCES.get(type(reason), _OTHERWISE)
         job.state = "failed"
     except Exception:
         _log.exception("an export failed")
         job.fault, job.state = "the export failed; the terminal has the details.", "failed"
-
-
-def _sentence(reason: Exception) -> str:
-    """Without a path of this machine."""
-    if isinstance(reason, ConfigError):
-        return str(reason)
-    if isinstance(reason, DataError) and "has a reviewed mask" in str(reason):
-        return "no image has a reviewed mask yet; accept or correct some."
-    return "the export cannot be written; the terminal says why."
 
 
 def _pack(folder: Path, file: Path) -> None:

@@ -10,7 +10,7 @@ from endotransfer.export.reviewed import Form
 from endotransfer.serve.exports import ExportJob
 from endotransfer.serve.service import Service
 
-SHOWN = 20  # names of what was left out; all of them are in the terminal's export
+SHOWN = 20  # names of what was left out
 
 
 class ExportAsked(BaseModel):

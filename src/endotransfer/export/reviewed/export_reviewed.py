@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 from endotransfer.data.importers.native_writer import new_folder, require_new
+from endotransfer.data.read.read_image import read_image
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.export.reviewed.coco_form import CocoForm
 from endotransfer.export.reviewed.decision_table import write_decisions
 from endotransfer.export.reviewed.dicom_form import DicomForm
+from endotransfer.export.reviewed.export_errors import NothingReviewedError
 from endotransfer.export.reviewed.export_report import ExportReport
 from endotransfer.export.reviewed.native_form import NativeForm
 from endotransfer.export.reviewed.reviewed_set import Pixels, ReviewedImage, ReviewedSet, collect_reviewed
@@ -35,22 +37,28 @@ def export_reviewed(
         raise ConfigError(f"DICOM originals are of use for dicom-seg alone; leave them out for {form}.")
     require_new(out)
     report = ExportReport(form)
-    with collect_reviewed(folder) as reviewed, new_folder(out) as part:
-        report.left_out += reviewed.left_out
+    reviewed = collect_reviewed(folder)
+    report.left_out |= reviewed.left_out
+    with new_folder(out) as part:
         writer = _writer(form, part, reviewed, originals)
         written = _add_all(reviewed, writer, report, progress)
         writer.finish()
         if isinstance(writer, DicomForm) and writer.pairs:
             report.notes.append(
-                f"{writer.pairs} images have no DICOM original here, and a segmentation must refer to a DICOM image: "
-                "each was written as a secondary capture with its segmentation."
+                f"{writer.pairs} of the images had no DICOM original here, and a segmentation must refer to a DICOM "
+                "image: each was written as a secondary capture with its segmentation."
             )
         report.images = len(written)
         if not written:
-            why = f" ({report.left_out[0]})" if report.left_out else ""
-            raise DataError(f"no image of {folder} has a reviewed mask to export{why}; review some in the viewer.")
+            raise NothingReviewedError(
+                f"no image of {folder} has a reviewed mask to export{_first(report)}; review some in the viewer."
+            )
         write_decisions(part, written)
     return report
+
+
+def _first(report: ExportReport) -> str:
+    return next((f" ({name}: {reason})" for name, reason in report.left_out.items()), "")
 
 
 def _writer(form: str, part: Path, reviewed: ReviewedSet, originals: Path | None) -> _Writer:
@@ -65,11 +73,11 @@ def _add_all(
     written = []
     for done, image in enumerate(reviewed.images, start=1):
         try:
-            pixels = reviewed.pixels(image)
+            pixels = read_image(image.file)
             mask = reviewed.mask(image, pixels.shape)
             written.append((image, writer.add(image, pixels, mask)))
         except DataError as reason:
-            report.left_out.append(f"{image.name}: {reason}")
+            report.left_out[image.name] = str(reason)
         if progress is not None:
             progress(done, len(reviewed.images))
     return written

@@ -1,4 +1,4 @@
-"""The images of a folder that somebody has reviewed, each with its decision in force; frames of videos among them."""
+"""The images of a folder that somebody has reviewed, each with its decision in force."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,21 +16,17 @@ from endotransfer.data.folders.review_masks import reviews_folder
 from endotransfer.data.folders.review_record import ReviewRecord, ReviewVersion, in_force
 from endotransfer.data.folders.reviewed import read_version_mask
 from endotransfer.data.folders.scan_folder import scan_folder
-from endotransfer.data.folders.videos import frame_of, list_videos
-from endotransfer.data.read.read_image import read_image
 from endotransfer.errors import DataError
-from endotransfer.export.reviewed.video_pictures import VideoPictures
 
 Pixels = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class ReviewedImage:
-    """An image, or one frame of a video, and what was decided about it."""
+    """An image and what was decided about it."""
 
     name: str
-    file: Path  # the image, or the video
-    frame: int | None
+    file: Path
     cells: Mapping[str, str]  # its row of labels.csv
     record: ReviewRecord
     version: ReviewVersion  # in force
@@ -39,24 +35,13 @@ class ReviewedImage:
 
 @dataclass
 class ReviewedSet:
-    """Use it as a context: frames are read from opened videos."""
+    """What can be exported, and what cannot."""
 
     folder: Path
     classes: Classes
     columns: list[str]
     images: list[ReviewedImage] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)  # 'name: reason'
-    videos: VideoPictures = field(default_factory=VideoPictures)
-
-    def __enter__(self) -> "ReviewedSet":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.videos.close()
-
-    def pixels(self, image: ReviewedImage) -> Pixels:
-        """[H, W, 3], upright RGB."""
-        return read_image(image.file) if image.frame is None else self.videos.read(image.file, image.frame)
+    left_out: dict[str, str] = field(default_factory=dict)  # name -> reason
 
     def mask(self, image: ReviewedImage, size: tuple[int, ...]) -> Pixels:
         """[H, W] class index or IGNORE, of the size that its image has."""
@@ -75,10 +60,9 @@ def collect_reviewed(folder: Path) -> ReviewedSet:
     plan = read_plan(folder)
     drawn = {plain_name(name) for name in plan.images} if plan else set()
     found = ReviewedSet(folder, read_classes(folder), columns)
-    videos = list_videos(folder)
     for name in _record_names(folder):
-        entry, frame = _entry(name, known, videos)
-        wrong = None if entry is not None else "there is no image or video frame of this name"
+        entry = known.get(name)
+        wrong = None if entry is not None else "there is no image of this name"
         record = ReviewRecord()
         try:
             record = read_record(folder, name)
@@ -90,9 +74,9 @@ def collect_reviewed(folder: Path) -> ReviewedSet:
         if version is not None and version.decision == "rejected":
             wrong = f"rejected by {version.who}: it has no mask"
         if wrong is not None or entry is None or version is None:
-            found.left_out.append(f"{name}: {wrong}")
+            found.left_out[name] = str(wrong)
         else:
-            found.images.append(ReviewedImage(name, entry.image, frame, entry.cells, record, version, name in drawn))
+            found.images.append(ReviewedImage(name, entry.image, entry.cells, record, version, name in drawn))
     return found
 
 
@@ -102,17 +86,6 @@ def _images(folder: Path) -> tuple[dict[str, FolderEntry], list[str]]:
         contents = scan_folder(folder)
         return {entry.name: entry for entry in [*contents.unlisted, *contents.entries]}, contents.columns
     return {name: FolderEntry(name, path) for name, path in list_files(folder, folder).files.items()}, []
-
-
-def _entry(
-    name: str, images: Mapping[str, FolderEntry], videos: Mapping[str, Path]
-) -> tuple[FolderEntry | None, int | None]:
-    if name in images:
-        return images[name], None
-    video, number = frame_of(name) or ("", 0)
-    if video not in videos:
-        return None, None
-    return FolderEntry(name, videos[video], cells={"sequence": video}), number
 
 
 def _record_names(folder: Path) -> Iterator[str]:

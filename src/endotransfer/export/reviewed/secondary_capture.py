@@ -37,7 +37,7 @@ class SecondaryCaptures:
             patient_id=patient[:64].replace("\\", "_"),
             patient_orientation=("L", "F"),
         )
-        capture.PatientOrientation = None  # asked for by the library; in endoscopy nobody knows it
+        capture.PatientOrientation = []  # asked for by the library; in endoscopy nobody knows it
         capture.SpecificCharacterSet = UTF8
         capture.ImageComments = image.name
         return capture

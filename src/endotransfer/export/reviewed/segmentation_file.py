@@ -11,7 +11,7 @@ from endotransfer import __version__
 from endotransfer.data.class_colours import colour_table
 from endotransfer.data.importers.coco_file import NOT_DECIDED
 from endotransfer.data.read.dicom import frame_count
-from endotransfer.errors import ConfigError
+from endotransfer.export.reviewed.export_errors import HighdicomMissingError
 from endotransfer.export.reviewed.reviewed_set import Pixels, ReviewedImage
 from endotransfer.label_values import IGNORE
 
@@ -27,7 +27,8 @@ def need_highdicom() -> None:
     try:
         import highdicom  # noqa: F401
     except ImportError:
-        raise ConfigError("highdicom, which writes DICOM, is not installed; install endotransfer[dicom].") from None
+        sentence = "highdicom, which writes DICOM, is not installed; install endotransfer[dicom]."
+        raise HighdicomMissingError(sentence) from None
 
 
 def make_segmentation(
@@ -39,6 +40,7 @@ def make_segmentation(
     of an endoscope have no place in space, and without one highdicom takes one frame at a time.
     """
     import highdicom
+    from pydicom.valuerep import DA, TM
 
     version, several = image.version, frame_count(source) > 1
     labels = np.where(mask == IGNORE, len(classes), mask).astype(np.uint8)
@@ -65,7 +67,7 @@ def make_segmentation(
         _refer_to_frame(segmentation, frame)
     segmentation.SpecificCharacterSet = UTF8
     when = datetime.fromisoformat(version.when)
-    segmentation.ContentDate, segmentation.ContentTime = when.strftime("%Y%m%d"), when.strftime("%H%M%S.%f")
+    segmentation.ContentDate, segmentation.ContentTime = DA(when.date()), TM(when.time())
     return segmentation
 
 

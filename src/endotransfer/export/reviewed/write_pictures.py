@@ -1,19 +1,13 @@
-"""Images of an export: files byte for byte, frames of videos as PNG."""
+"""Images of an export, byte for byte."""
 
 import shutil
 from pathlib import Path
 
-from PIL import Image
-
-from endotransfer.export.reviewed.reviewed_set import Pixels, ReviewedImage
+from endotransfer.export.reviewed.reviewed_set import ReviewedImage
 
 
-def write_picture(folder: Path, image: ReviewedImage, pixels: Pixels) -> str:
-    """Write the image to `folder`; returns the name of its file."""
-    if image.frame is None:
-        name = f"{image.name}{image.file.suffix.lower()}"
-        shutil.copyfile(image.file, folder / name)
-    else:
-        name = f"{image.name}.png"
-        Image.fromarray(pixels).save(folder / name)
+def write_picture(folder: Path, image: ReviewedImage) -> str:
+    """Copy the image to `folder`; returns the name of its file."""
+    name = f"{image.name}{image.file.suffix.lower()}"
+    shutil.copyfile(image.file, folder / name)
     return name

@@ -15,7 +15,7 @@ export class Refusal extends Error {
 }
 
 /** @param {string} text */
-const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** @param {unknown} error @param {string} code @returns {error is Refusal} */
 export const refusedAs = (error, code) => error instanceof Refusal && error.code === code;

@@ -2,6 +2,7 @@
 /** @import { About } from "./types.d.ts" */
 import { getJson } from "./api.js";
 import { element, select } from "./dom.js";
+import { offerExport } from "./exports.js";
 import "./figures.js";
 import "./files.js";
 import "./history.js";
@@ -42,6 +43,7 @@ function present({ models, folder, version, truths }) {
 attempt(async () => {
   state.about = await getJson("/api/about");
   present(state.about);
+  offerExport();
   buildPanel();
   emit("sides");
   const { hash } = location;

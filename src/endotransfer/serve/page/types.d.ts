@@ -123,6 +123,19 @@ export interface Readers {
   interval: [number, number] | null;
 }
 
+export interface ExportJob {
+  form: "native" | "coco" | "dicom-seg";
+  id: string;
+  done: number;
+  total: number;
+  state: "running" | "ready" | "failed";
+  fault: string;
+  images: number;
+  left_out: string[]; // the first names
+  left_out_count: number;
+  notes: string[];
+}
+
 export interface Curve {
   steps: number[];
   epochs: number[];
