@@ -27,7 +27,8 @@ def review_first_of_batch(page: Any) -> str:
     link = page.locator("#batch-list a").first
     name = str(link.inner_text())
     link.click()
-    assert page.locator("#images").is_visible() and page.locator("#learn").is_hidden()
+    page.wait_for_selector("#images:visible")
+    assert page.locator("#learn").is_hidden()
     settled(page, name)
     page.fill("#who", "Ada")
     paint(page)

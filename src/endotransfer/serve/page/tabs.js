@@ -36,8 +36,11 @@ export function openNamed(hash) {
   if (names.includes(hash.slice(1))) open(hash.slice(1));
 }
 
-// A link of another view to an image, which main.js opens.
-addEventListener("hashchange", () => { if (location.hash.startsWith("#image=")) reveal("images"); });
+// A link of another view to an image, which main.js opens, and the way back.
+addEventListener("hashchange", () => {
+  if (location.hash.startsWith("#image=")) reveal("images");
+  else openNamed(location.hash);
+});
 
 names.forEach((tab, place) => {
   button(`tab-${tab}`).addEventListener("click", () => open(tab));
