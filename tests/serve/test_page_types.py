@@ -48,6 +48,7 @@ def answers(client: TestClient) -> Iterator[tuple[str, Any]]:
     yield from [("Row", row) for row in listed["images"]]
     yield from [("ModelFigures", figures) for figures in details["models"]]
     yield "Plan", client.post("/api/sample", json={"count": 2}).json()["plan"]
+    yield "Learning", client.get("/api/learning").json()
     estimate = client.get("/api/sample/estimate").json()
     yield from [("Estimate", estimate), ("Readers", estimate["readers"])]
     yield "ExportJob", client.post("/api/exports", json={"form": "coco"}).json()

@@ -25,7 +25,7 @@ def make_study(tasks: dict[str, Path], tmp_path: Path, make_experiment: MakeExpe
 
     def make(**training: Any) -> tuple[Path, Path]:
         data = Path(shutil.copytree(tasks["tagged"], tmp_path / "data"))
-        train(make_experiment("tagged", "source_only", data=data, **training), tmp_path / "runs" / "first")
+        train(make_experiment("tagged", "source_only", None, data=data, **training), tmp_path / "runs" / "first")
         return tmp_path / "runs" / "first", data / "capsule"
 
     return make

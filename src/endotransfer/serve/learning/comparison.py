@@ -63,9 +63,11 @@ class RunComparison:
         return found or compare_on_tags(*(_tags(run) for run in (self.before, self.after)))
 
     def changed(self) -> list[ChangedImage]:
-        """The most changed first: by IoU where test masks know it, else by how far the two masks differ."""
-        known = self.service.catalogue.entries.values()
-        by_key = {entry.sample.key: entry for entry in known}
+        """The most changed first: by IoU where test masks know it, else by how far the two masks differ.
+
+        None that is drawn for measuring: who has seen a model's mask cannot read it blind any more.
+        """
+        by_key = {entry.sample.key: entry for entry in self._shown()}
         measured = [one for one in _changes(self.before, self.after) if one[0] in by_key]
         if measured:
             found = [ChangedImage(by_key[key], old, new, abs(new - old)) for key, old, new in measured]
@@ -98,10 +100,15 @@ class RunComparison:
     def _differing(self, entry: CatalogueEntry) -> float:
         return disagreement(self._labels(entry, self.before), self._labels(entry, self.after))
 
+    def _shown(self) -> list[CatalogueEntry]:
+        plan = read_plan(self.service.folder)
+        drawn = {plain_name(name) for name in plan.images} if plan else set()
+        return [entry for entry in self.service.catalogue.entries.values() if plain_name(entry.name) not in drawn]
+
     def _others(self) -> list[CatalogueEntry]:
         """Some of the images that nobody reviewed, spread over the folder."""
         folder = self.service.folder
-        free = [entry for entry in self.service.catalogue.entries.values()
+        free = [entry for entry in self._shown()
                 if entry.id in self.service.predictions.figures
                 and in_force(known_record(folder, entry.name).versions) is None]  # fmt: skip
         return free[:: max(1, -(-len(free) // LOOKED_AT))]

@@ -48,6 +48,9 @@ export const postJson = (path, content) => sendJson("POST", path, content, {});
  */
 const knowing = (revision) => ({ "If-Match": `"${revision}"` });
 
+/** @param {number | null} revision */
+const headersFor = (revision) => (revision === null ? OWN : { ...OWN, ...knowing(revision) });
+
 /** @param {string} path @param {unknown} content @param {number} revision @returns {Promise<any>} */
 export const putJson = (path, content, revision) => sendJson("PUT", path, content, knowing(revision));
 
@@ -58,12 +61,11 @@ export const putJson = (path, content, revision) => sendJson("PUT", path, conten
 export async function sendForm(method, path, fields, revision = null) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.append(name, value);
-  const headers = revision === null ? OWN : { ...OWN, ...knowing(revision) };
-  return (await ask(path, { method, headers, body: form })).json();
+  return (await ask(path, { method, headers: headersFor(revision), body: form })).json();
 }
 
-/** @param {string} path @param {number} revision @returns {Promise<any>} */
-export const remove = async (path, revision) => (await ask(path, { method: "DELETE", headers: { ...OWN, ...knowing(revision) } })).json();
+/** @param {string} path @param {number | null} [revision] @returns {Promise<any>} */
+export const remove = async (path, revision = null) => (await ask(path, { method: "DELETE", headers: headersFor(revision) })).json();
 
 /** @param {string} path */
 export async function getBitmap(path) {

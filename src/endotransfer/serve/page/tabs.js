@@ -1,5 +1,6 @@
 // The views of the page.  A new one is a button and a panel in index.html (`tab-NAME`, `NAME`) and a line here.
 import { button, element } from "./dom.js";
+import { showLearn } from "./learn.js";
 import { attempt } from "./messages.js";
 import { showRuns } from "./runs.js";
 import { state } from "./state.js";
@@ -8,16 +9,22 @@ import { state } from "./state.js";
 const TABS = {
   images: () => undefined,
   runs: showRuns,
+  learn: showLearn,
 };
 const names = Object.keys(TABS);
 
 /** @param {string} name */
-function open(name) {
+function reveal(name) {
   for (const tab of names) {
     button(`tab-${tab}`).setAttribute("aria-selected", String(tab === name));
     button(`tab-${tab}`).tabIndex = tab === name ? 0 : -1;
     element(tab).hidden = tab !== name;
   }
+}
+
+/** @param {string} name */
+function open(name) {
+  reveal(name);
   history.replaceState(null, "", name === "images" ? placeOfImage() : `#${name}`);
   attempt(TABS[name]);
 }
@@ -28,6 +35,12 @@ const placeOfImage = () => (state.image && !state.image.uploaded ? `#image=${enc
 export function openNamed(hash) {
   if (names.includes(hash.slice(1))) open(hash.slice(1));
 }
+
+// A link of another view to an image, which main.js opens, and the way back.
+addEventListener("hashchange", () => {
+  if (location.hash.startsWith("#image=")) reveal("images");
+  else openNamed(location.hash);
+});
 
 names.forEach((tab, place) => {
   button(`tab-${tab}`).addEventListener("click", () => open(tab));

@@ -159,6 +159,58 @@ export interface RunResults {
   figures?: { name: string; title: string; value: number; unit: string }[];
 }
 
+export interface Learning {
+  possible: boolean;
+  reason: string; // why it is not possible
+  reviewed: number; // masks that a training would use
+  job: RetrainingJob | null;
+}
+
+export interface Batch {
+  asked: number;
+  ids: string[];
+  names: string[];
+}
+
+export interface RetrainingJob {
+  name: string; // of the new run
+  before: string; // the run whose experiment it is
+  state: "running" | "stopped" | "failed" | "done";
+  reviewed: number;
+  step: number;
+  steps: number; // 0: not known yet
+  seconds: number;
+  left: number | null;
+  message: string; // why it failed
+  curves: Record<string, Curve>;
+}
+
+export interface Compared {
+  basis: string;
+  images: number;
+  rows: FigureChange[];
+  conclusion: string;
+  notes: string[];
+  changed: ChangedImage[];
+}
+
+export interface FigureChange {
+  name: string;
+  title: string;
+  before: number | null; // in per cent, as all of it
+  after: number | null;
+  difference: number | null;
+  interval: [number, number] | null;
+}
+
+export interface ChangedImage {
+  id: string;
+  name: string;
+  before: number | null; // IoU of lesions, 0 to 1
+  after: number | null;
+  truth: boolean;
+}
+
 // ---- what the page keeps ----
 
 export interface Point {

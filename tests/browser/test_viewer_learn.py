@@ -1,0 +1,70 @@
+"""The view "Learn" from the first batch to the new model: a person's way through it, with a training of its own."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from endotransfer.engine.run import train
+from endotransfer.testing.fixtures import MakeExperiment
+from tests.browser.looking import paint, settled
+from tests.served import Server, serving
+
+
+@pytest.fixture
+def study(tasks: dict[str, Path], tmp_path: Path, make_experiment: MakeExperiment) -> Iterator[Server]:
+    """A viewer on the target folder of the run that it serves."""
+    data = Path(shutil.copytree(tasks["tagged"], tmp_path / "data"))
+    train(make_experiment("tagged", "source_only", data=data, epochs=2), tmp_path / "runs" / "first")
+    with serving([tmp_path / "runs" / "first"], data / "capsule", tmp_path / "home") as started:
+        yield started
+
+
+def review_first_of_batch(page: Any) -> str:
+    """Follow the first link, save a stroke, come back."""
+    link = page.locator("#batch-list a").first
+    name = str(link.inner_text())
+    link.click()
+    page.wait_for_selector("#images:visible")
+    assert page.locator("#learn").is_hidden()
+    settled(page, name)
+    page.fill("#who", "Ada")
+    paint(page)
+    page.click("#save:enabled")
+    page.wait_for_selector("#save:disabled")
+    page.click("#tab-learn")
+    return name
+
+
+def test_a_batch_a_review_a_training_and_what_it_brought(browser: Any, study: Server, tmp_path: Path) -> None:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    said: list[str] = []
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(study.address + "#learn")
+    page.wait_for_selector("html[data-ready]")
+    page.wait_for_function("() => document.getElementById('survey').hidden")
+    assert page.locator("#job-start").is_disabled()  # nothing is reviewed yet
+    page.fill("#batch-count", "2")
+    page.click("#batch")
+    page.wait_for_selector("#batch-list a")
+    assert page.locator("#batch-list a").count() == 2
+    name = review_first_of_batch(page)
+    page.wait_for_selector(f"#batch-list li:has-text('{name} corrected')")
+    page.click("#job-start:enabled")
+    page.wait_for_selector("#job-note:has-text('first-reviewed-1, from first with 1 reviewed mask')")
+    page.wait_for_selector("#compared:visible", timeout=120_000)
+    assert "done" in page.inner_text("#job-note")
+    assert "loss/net" in page.locator("#job-charts figcaption b").all_inner_texts()
+    assert page.locator("#compared-rows tbody tr").count() >= 1
+    assert "one seed each" in page.inner_text("#compared-said")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.click("#serve-new")
+    page.click("#confirm-yes")
+    page.wait_for_selector("#serve-new:has-text('first-reviewed-1 is served')")
+    assert page.inner_text("#subject").startswith("first-reviewed-1 and first")
+    page.close()
+    assert said == []
