@@ -84,9 +84,12 @@ fuzz: install
 # Floors of dependencies, then known advisories about the pinned versions where the advisory service can be reached.
 audit: install
 	$(PYTEST) -n 0 tests/test_supply_chain.py
-	@$(BIN)/python -m pip_audit --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet pip-audit || true
-	@$(BIN)/python -m pip_audit --progress-spinner off -r constraints.txt --no-deps --disable-pip || \
-		echo "pip-audit found something (above), or could not reach its advisory service: advisories NOT checked"
+	$(PIP) pip-audit
+	@rm -f $(VENV)/audit.json; \
+	$(BIN)/python -m pip_audit --progress-spinner off -r constraints.txt --no-deps --disable-pip \
+		--format json --output $(VENV)/audit.json; found=$$?; \
+	[ -s $(VENV)/audit.json ] || { echo "the advisory service cannot be reached: advisories NOT checked"; exit 0; }; \
+	cat $(VENV)/audit.json; exit $$found
 
 bench: install
 	$(BIN)/python -m perf
