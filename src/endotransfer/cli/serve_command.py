@@ -11,6 +11,9 @@ from endotransfer.cli.options import Imports
 def serve(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN [RUN2]", help="One run folder, or two to compare.")],
     images: Annotated[Path | None, typer.Option("--images", help="A folder of images to look at and review.")] = None,
+    prompt_model: Annotated[
+        Path | None, typer.Option("--prompt-model", metavar="DIR", help="A folder with SAM 2 as ONNX, for clicks.")
+    ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8731,
     host: Annotated[str, typer.Option(help="Where to listen; anything but this machine needs --token.")] = "127.0.0.1",
     token: Annotated[
@@ -22,4 +25,4 @@ def serve(
     """Look at predictions in the browser, compare two models, accept or correct masks."""
     from endotransfer.serve.start import serve as run
 
-    run(runs, images, host=host, port=port, token=token, browser=not no_browser)
+    run(runs, images, host=host, port=port, token=token, browser=not no_browser, prompt_model=prompt_model)

@@ -11,6 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from endotransfer.serve.answers import Refusal, on_http, on_invalid, on_refusal, refuse_unknown
+from endotransfer.serve.prepared_images import PreparedImages
+from endotransfer.serve.routes_clicks import click_routes
 from endotransfer.serve.routes_export import export_routes
 from endotransfer.serve.routes_images import image_routes
 from endotransfer.serve.routes_learning import learning_routes
@@ -22,8 +24,14 @@ from endotransfer.serve.service import Service
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def create_app(runs: list[Path], images: Path | None, *, token: str | None = None) -> FastAPI:
-    """The service for one run or two and a folder of images.  Without a token it answers on loopback alone."""
+def create_app(
+    runs: list[Path], images: Path | None, *, token: str | None = None, prompt_model: Path | None = None
+) -> FastAPI:
+    """The service for one run or two and a folder of images.  Without a token it answers on loopback alone.
+
+    `prompt_model`: a folder with a promptable network, which answers clicks; without one super-pixels do.
+    """
+    prepared = PreparedImages(prompt_model)
     service = Service(runs, images)
 
     @asynccontextmanager
@@ -39,6 +47,7 @@ def create_app(runs: list[Path], images: Path | None, *, token: str | None = Non
     app.state.service = service
     app.include_router(review_routes(service))  # before the images: `/reviewed` is no kind of picture
     app.include_router(image_routes(service))
+    app.include_router(click_routes(service, prepared))
     app.include_router(run_routes(service))
     app.include_router(learning_routes(service))
     app.include_router(export_routes(service))

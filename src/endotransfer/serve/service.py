@@ -77,16 +77,16 @@ class Service:
     async def look(self, entry: CatalogueEntry) -> ImageFigures:
         """The figures of an image, computed if need be."""
         known = self.predictions.figures.get(entry.id)
-        return known if known is not None else await self.turns.run(lambda: _told(lambda: self.predictions.look(entry)))
+        return known if known is not None else await self.turns.run(lambda: told(lambda: self.predictions.look(entry)))
 
     async def map(self, entry: CatalogueEntry, model: int) -> bytes:
         found = self.cache.get(("map", entry.id, model))
         if found is not None:
             return found
-        return await self.turns.run(lambda: _told(lambda: self.predictions.map(entry, model)))
+        return await self.turns.run(lambda: told(lambda: self.predictions.map(entry, model)))
 
     async def truth(self, entry: CatalogueEntry) -> bytes:
-        mask = await self.turns.run(lambda: _told(lambda: self.predictions.truth(entry)))
+        mask = await self.turns.run(lambda: told(lambda: self.predictions.truth(entry)))
         if mask is None:
             raise Refusal(404, "no-truth", "there is no ground truth for this image.")
         return as_png(mask)
@@ -105,7 +105,7 @@ class Service:
         """What `make` makes of an image's pixels, once."""
 
         def build() -> bytes:
-            return _told(lambda: make(read_shown(entry.sample.image)[0]))
+            return told(lambda: make(read_shown(entry.sample.image)[0]))
 
         name = (kind, entry.id)
         found = self.cache.get(name)
@@ -134,7 +134,7 @@ def _described(info: ModelInfo) -> dict[str, object]:
     return {"method": info.method.name, "preset": info.method.preset, "size": info.shape}
 
 
-def _told(work: Callable[[], T]) -> T:
+def told(work: Callable[[], T]) -> T:
     """The result of `work`; a fault of a file becomes an answer that names no path."""
     try:
         return work()

@@ -18,7 +18,7 @@ PORT = 8731
 
 def serve(
     runs: list[Path], images: Path | None, *, host: str = "127.0.0.1", port: int = PORT, token: str | None = None,
-    browser: bool = True, console: Console | None = None,
+    browser: bool = True, console: Console | None = None, prompt_model: Path | None = None,
 ) -> None:  # fmt: skip
     """Serve until Ctrl-C."""
     check_address(host, token)
@@ -30,7 +30,7 @@ def serve(
     except ModuleNotFoundError as reason:
         fix = "install it with `pip install endotransfer[serve]`"
         raise ConfigError(f"the viewer needs {reason.name}; {fix}.") from None
-    app = create_app(runs, images, token=token)
+    app = create_app(runs, images, token=token, prompt_model=prompt_model)
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a broken form is its sender's business
     address = f"http://{_shown(host)}:{port}/" + (f"?token={quote(token)}" if token else "")
     console = console or Console()
