@@ -210,6 +210,26 @@ def sweep(
     return BenchmarkRun(results, missing)
 
 
+def search(
+    suite: AnyPath, grids: AnyPath, out: AnyPath, *, settings: Sequence[str] = (), seeds: int | None = None,
+    jobs: int = 1, force: bool = False, command: str = "", console: "Console | None" = None,
+) -> BenchmarkRun:  # fmt: skip
+    """Train several systems of a suite, each at every point of its own grid; `grids`: a YAML file of these."""
+    from endotransfer.compare.runner import run_benchmark
+    from endotransfer.compare.search import as_search_csv, read_grids, read_search
+
+    folder = as_path(out, "out")
+
+    def write_csv(results: "BenchmarkResults") -> None:
+        write_atomically(folder / "search.csv", as_search_csv(results.summary), CheckpointError)
+
+    results, missing = run_benchmark(
+        read_search(as_path(suite, "the suite"), read_grids(as_path(grids, "grids")), list(settings)), folder,
+        seeds=seeds, jobs=jobs, force=force, command=command, console=console, written=write_csv,
+    )  # fmt: skip
+    return BenchmarkRun(results, missing)
+
+
 def compare_runs(
     first: AnyPath | Iterable[AnyPath], second: AnyPath | Iterable[AnyPath], metric: str = "miou", *,
     resamples: int = 1000,

@@ -43,8 +43,13 @@ def benchmark(
 
 def sweep(
     suite: SuiteArgument,
-    grid: Annotated[list[str], typer.Option(metavar="KEY=A,B,C", help="Values of a setting of the method.")],
     out: OutFolder,
+    grid: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=A,B,C", help="Values of a setting of the method (repeatable).")
+    ] = None,
+    grids: Annotated[
+        Path | None, typer.Option(help="A file of grids by system: each is searched, in place of --grid.")
+    ] = None,
     seeds: Seeds = None,
     jobs: Jobs = 1,
     settings: Settings = None,
@@ -52,18 +57,37 @@ def sweep(
     force: Again = False,
     imports: Imports = None,
 ) -> None:
-    """Train one method at every point of a grid of its settings; a stopped sweep continues."""
+    """Train a method at every point of a grid of its settings, or several systems at theirs; stopped, it continues."""
     from rich.console import Console
 
     from endotransfer.compare.sweep import print_sweep
+    from endotransfer.errors import ConfigError
 
+    if grids is not None:
+        if grid or system:
+            raise ConfigError("--grids names systems and their settings itself; leave out --grid and --system.")
+        _search(suite, grids, out, seeds, jobs, settings, force)
+        return
     run = api.sweep(
-        suite, grid, out, settings=settings or (), system=system, seeds=seeds, jobs=jobs, force=force,
+        suite, grid or [], out, settings=settings or (), system=system, seeds=seeds, jobs=jobs, force=force,
         command=_command(),
     )  # fmt: skip
     assert run.results.matrix is not None
     print_sweep(run.results.matrix, Console())
     _leave(run, out, "results.json, sweep.csv")
+
+
+def _search(
+    suite: Path, grids: Path, out: Path, seeds: int | None, jobs: int, settings: list[str] | None, force: bool
+) -> None:
+    from endotransfer.compare.search import best_points
+
+    run = api.search(
+        suite, grids, out, settings=settings or (), seeds=seeds, jobs=jobs, force=force, command=_command()
+    )  # fmt: skip
+    for system, (point, mean) in best_points([run.results.summary]).items():
+        print(f"{system}: {', '.join(f'{key}={value}' for key, value in point.items())} (mIoU {mean:.2f})")
+    _leave(run, out, "results.json, search.csv")
 
 
 class TwoSides(TyperCommand):

@@ -58,7 +58,7 @@ def read_sweep(path: Path | str, grid: Grid, overrides: list[str] | None = None,
     """
     raw, folder = read_mapping_with_phantom(Path(path), overrides)
     if system is not None:
-        base = _row_called(suite_from(raw, folder, str(path)), system)
+        base = row_called(suite_from(raw, folder, str(path)), system)
     elif raw.get("method") is not None:
         base = SystemRow("method", {"name": raw["method"]} if isinstance(raw["method"], str) else dict(raw["method"]))
     else:
@@ -66,7 +66,7 @@ def read_sweep(path: Path | str, grid: Grid, overrides: list[str] | None = None,
     points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     if len(points) > MOST_POINTS:
         raise ConfigError(f"the grid has {len(points)} points; a sweep takes at most {MOST_POINTS}.")
-    raw = {**raw, "systems": [_entry(base, point) for point in points], "reference": None, "table": None}
+    raw = {**raw, "systems": [entry_of(base, point) for point in points], "reference": None, "table": None}
     suite = suite_from(raw, folder, str(path))
     return suite.with_reference(_unchanged(suite, base))
 
@@ -84,14 +84,14 @@ def as_csv(grid: Grid, summary: Sequence[LabelSummary]) -> str:
     return text.getvalue()
 
 
-def _row_called(suite: Suite, label: str) -> SystemRow:
+def row_called(suite: Suite, label: str) -> SystemRow:
     for row in suite.rows:
         if row.label == label:
             return row
     raise ConfigError(f"no system is called '{label}'; there are {', '.join(row.label for row in suite.rows)}.")
 
 
-def _entry(base: SystemRow, point: RawConfig) -> RawConfig:
+def entry_of(base: SystemRow, point: RawConfig) -> RawConfig:
     """A point as an entry of `systems`."""
     entry: RawConfig = {**base.method, "model": dict(base.model), "training": dict(base.training)}
     for key, value in point.items():

@@ -1,0 +1,73 @@
+"""The grids of several systems in one search, and the settings that come out best."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from endotransfer.compare.label_summary import LabelSummary
+from endotransfer.compare.search import as_search_csv, best_points, read_grids, read_search
+from endotransfer.compare.suite import Suite, read_suite
+from endotransfer.errors import ConfigError
+from endotransfer.methods.resolve import resolved
+
+ROOT = Path(__file__).parents[2]
+SEARCHES = ROOT / "docs/research/searches.yaml"
+
+
+def summary(system: str, weight: float, miou: float | None) -> LabelSummary:
+    raw = {"label": f"{system}: weight={weight}", "group": system, "grid": {"weight": weight}, "seeds": [0]}
+    return LabelSummary.model_validate(raw | {"mean": {"miou": miou}, "deviation": {}})
+
+
+def test_every_point_of_every_system_is_a_row(suite_file: Callable[..., Path]) -> None:
+    path = suite_file(["source_only", {"name": "lta", "label": "LtA", "training": {"lr": 0.5}}, "advent"])
+    grids = {"LtA": {"weight": [0.1, 0.2], "critic_lr": [0.001]}, "advent": {"weight": [0.3]}}
+    suite = read_search(path, grids)
+    assert [row.label for row in suite.rows] == [
+        "LtA: weight=0.1,critic_lr=0.001", "LtA: weight=0.2,critic_lr=0.001", "advent: weight=0.3"
+    ]  # fmt: skip
+    assert [row.group for row in suite.rows] == ["LtA", "LtA", "advent"]
+    assert suite.experiment(suite.rows[1], 0, Path("p")).training.lr == 0.5
+    with pytest.raises(ConfigError, match="no system is called 'CGAN'"):
+        read_search(path, {"CGAN": {"weight": [1]}})
+
+
+@pytest.mark.parametrize("text", ["", "- lta", "lta: 3", "lta: {}", "lta: {weight: 3}", "lta: {weight: []}"])
+def test_a_file_without_grids_is_one_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / "grids.yaml").write_text(text)
+    with pytest.raises(ConfigError, match="write for example"):
+        read_grids(tmp_path / "grids.yaml")
+
+
+def test_the_best_settings_are_those_of_the_mean_over_transfers() -> None:
+    first = [summary("lta", 0.1, 50.0), summary("lta", 0.2, 60.0), summary("cbst", 1, 40.0)]
+    second = [summary("lta", 0.1, 70.0), summary("lta", 0.2, 50.0), summary("cbst", 1, None)]
+    assert best_points([first]) == {"lta": ({"weight": 0.2}, 60.0), "cbst": ({"weight": 1}, 40.0)}
+    assert best_points([first, second]) == {"lta": ({"weight": 0.1}, 60.0)}  # cbst has no figure in the second
+
+
+def test_the_table_has_the_best_setting_of_a_system_first() -> None:
+    text = as_search_csv([summary("lta", 0.1, 50.0), summary("cbst", 1, 40.0), summary("lta", 0.2, 60.0)])
+    lines = [line.split(",")[:4] for line in text.splitlines()[1:]]
+    assert lines[:2] == [["lta", "weight=0.2", "1", "60.0000"], ["lta", "weight=0.1", "1", "50.0000"]]
+    assert lines[2] == ["cbst", "weight=1", "1", "40.0000"]
+
+
+def test_every_system_is_searched_with_eight_settings_its_own_among_them() -> None:
+    grids = read_grids(SEARCHES)
+    suite, table = read_search("reverse", grids), read_suite("reverse")
+    searched = {row.label for row in table.rows} & set(grids)
+    assert searched == set(grids)
+    own = {row.label: _settings(table, row.label) for row in table.rows}
+    for label in grids:
+        rows = [row.label for row in suite.rows if row.group == label]
+        assert len(rows) == 8, label
+        assert own[label] in [_settings(suite, row) for row in rows], label
+
+
+def _settings(suite: Suite, label: str) -> str:
+    row = next(row for row in suite.rows if row.label == label)
+    experiment = resolved(suite.experiment(row, 0, Path("p")))
+    return yaml.safe_dump([experiment.method, experiment.training.model_dump(mode="json")])
