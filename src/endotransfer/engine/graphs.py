@@ -11,20 +11,19 @@ of a minute, once in a process, since the compiled code takes the weights as inp
 """
 
 from collections.abc import Callable
-from functools import cache
-from typing import cast
+from functools import cache, partial
 
 import torch
 from lightning.fabric import Fabric
 from torch import Tensor, nn
 
 from endotransfer.batch import SegOutput
+from endotransfer.engine.recorded_network import RecordedNetwork
 from endotransfer.models.segmenters.recordable import Recordable
 
 OFTEN = 3  # forwards of a shape that make it worth recording (a last, smaller batch is not)
 MOST_IN_A_STEP = 3  # graphs of one shape: each holds all maps of a forward
 
-Graph = Callable[[Tensor], tuple[Tensor, ...]]  # images -> what `compute` returns
 Place = tuple[torch.Size, int]  # a shape, and which of its forwards in a step
 
 
@@ -45,7 +44,7 @@ class CudaGraphs:  # pragma: needs cuda
     def __init__(self, segmenter: Recordable, fabric: Fabric, compiled: bool) -> None:
         self.segmenter, self.fabric, self.compiled = segmenter, fabric, compiled
         self.seen: dict[Place, int] = {}
-        self.graphs: dict[Place, Graph] = {}
+        self.graphs: dict[Place, RecordedNetwork] = {}
         self.used: dict[torch.Size, int] = {}  # forwards of this step
         self.tags = False  # whether a recorded output has tag logits beside logits and features,
         self.aux: tuple[str, ...] = ()  # and what else
@@ -78,29 +77,18 @@ class CudaGraphs:  # pragma: needs cuda
         tags = rest.pop(0) if self.tags else None
         return SegOutput(logits, tags, features, dict(zip(self.aux, rest, strict=True)))
 
-    def _record(self, shape: torch.Size) -> Graph:
+    def _record(self, shape: torch.Size) -> RecordedNetwork:
         torch.cuda.empty_cache()  # what plain steps had taken is not needed beside the graph's own memory
-        body = _Tensors(self.segmenter.train().requires_grad_(), compute_compiled if self.compiled else compute)
+        self.segmenter.train().requires_grad_()
         images = torch.rand(shape, device=self.fabric.device)
         with torch.no_grad(), self.fabric.autocast():
             shown = self.segmenter.compute(images)
-        self.tags, self.aux = shown.tag_logits is not None, tuple(sorted(shown.aux))
-        with self.fabric.autocast():
             precision, mixed = torch.get_autocast_dtype("cuda"), torch.is_autocast_enabled("cuda")
-        with torch.autocast("cuda", precision, enabled=mixed, cache_enabled=False):
-            return cast(Graph, torch.cuda.make_graphed_callables(body, (images,), allow_unused_input=True))
-
-
-class _Tensors(nn.Module):  # pragma: needs cuda
-    """A segmenter that takes and returns plain tensors, as graphs want them."""
-
-    def __init__(self, segmenter: Recordable, compute: Callable[[Recordable, Tensor], tuple[Tensor, ...]]) -> None:
-        super().__init__()
-        self.segmenter = segmenter  # a submodule, so that its weights are known as this module's
-        self.compute = compute
-
-    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        return self.compute(self.segmenter, images)
+        self.tags, self.aux = shown.tag_logits is not None, tuple(sorted(shown.aux))
+        # Without its cache of cast weights, which a graph would keep as they were.
+        autocast = partial(torch.autocast, "cuda", precision, enabled=mixed, cache_enabled=False)
+        body = partial(compute_compiled if self.compiled else compute, self.segmenter)
+        return RecordedNetwork(body, list(self.segmenter.parameters()), images, autocast)
 
 
 def compute(segmenter: Recordable, images: Tensor) -> tuple[Tensor, ...]:
