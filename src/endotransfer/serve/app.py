@@ -11,7 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from endotransfer.serve.answers import Refusal, on_http, on_invalid, on_refusal, refuse_unknown
-from endotransfer.serve.prepared_images import PreparedImages
 from endotransfer.serve.routes_clicks import click_routes
 from endotransfer.serve.routes_export import export_routes
 from endotransfer.serve.routes_images import image_routes
@@ -31,8 +30,7 @@ def create_app(
 
     `prompt_model`: a folder with a promptable network, which answers clicks; without one super-pixels do.
     """
-    prepared = PreparedImages(prompt_model)
-    service = Service(runs, images)
+    service = Service(runs, images, prompt_model)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -47,7 +45,7 @@ def create_app(
     app.state.service = service
     app.include_router(review_routes(service))  # before the images: `/reviewed` is no kind of picture
     app.include_router(image_routes(service))
-    app.include_router(click_routes(service, prepared))
+    app.include_router(click_routes(service))
     app.include_router(run_routes(service))
     app.include_router(learning_routes(service))
     app.include_router(export_routes(service))

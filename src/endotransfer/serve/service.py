@@ -26,6 +26,7 @@ from endotransfer.serve.pictures import (
     superpixel_map,
 )
 from endotransfer.serve.predictions import Model, Predictions, load_models
+from endotransfer.serve.prepared_images import PreparedImages
 from endotransfer.serve.turns import Turns
 from endotransfer.serve.uploads import Uploads
 
@@ -35,7 +36,9 @@ T = TypeVar("T")
 class Service:
     """One viewer: its runs, its folder of images, and what people dropped on it."""
 
-    def __init__(self, runs: Sequence[Path], images: Path | None) -> None:
+    def __init__(self, runs: Sequence[Path], images: Path | None, prompt_model: Path | None = None) -> None:
+        self.prepared = PreparedImages(prompt_model)  # first: a folder without a network is told at once
+        self.preparing = Turns(parallel=1)  # a queue of its own: an encoder that takes seconds keeps nobody waiting
         self.catalogue = ImageCatalogue(images)
         self.turns = Turns()
         self.forms = Turns(parallel=4)  # each holds a whole file in memory
@@ -121,6 +124,7 @@ class Service:
             "colours": colour_table()[: len(names)].tolist(),
             "folder": self.catalogue.folder and self.catalogue.folder.resolve().name,
             "truths": self.predictions.truths,
+            "prompt_model": self.prepared.name,
             "limits": {"bytes": MAX_UPLOAD_BYTES, "pixels": MAX_PIXELS, "formats": list(FORMATS)},
         }
 

@@ -18,7 +18,7 @@ export async function openImage(row) {
   const image = {
     row, path, width, height, size: details.size, picture, maps, truth, reviewed: null, seconds: [],
     models: details.models, review: details.review, revision: details.revision, second: details.second, uploaded: Boolean(row.uploaded),
-    draft: null, draftFrom: null, before: null, past: [], future: [], version: 0, regions: {}, cache: new Map(),
+    draft: null, start: null, draftFrom: null, before: null, past: [], future: [], version: 0, regions: {}, cache: new Map(),
   };
   await loadReviews(image);
   return image;

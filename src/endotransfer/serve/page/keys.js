@@ -4,7 +4,6 @@ import { redoDecision, undoDecision } from "./decisions.js";
 import { dialog, element, input, onClick } from "./dom.js";
 import { redo, undo } from "./drafts.js";
 import { step } from "./list.js";
-import { dropPath } from "./outline.js";
 import { nextStyle, setThreshold, toggleClass, toggleCompare, toggleMasks } from "./panel.js";
 import { holdSpace } from "./pointing.js";
 import { accept, reject, saveCorrection, saveEmpty } from "./review.js";
@@ -41,7 +40,7 @@ const SHIFTED = {
 /** @type {Actions} */
 const WITH_CONTROL = { z: undo, y: redo };
 /** Of a tool that is in the middle of something. @type {Actions} */
-const IN_HAND = { Enter: () => toolInHand().finish?.(), Escape: dropPath };
+const IN_HAND = { Enter: () => toolInHand().finish?.(), Escape: () => toolInHand().forget?.() };
 
 /** @param {KeyboardEvent} event @param {string} selector */
 const within = (event, selector) => (event.target instanceof Element ? event.target.closest(selector) : null);
@@ -63,7 +62,9 @@ function actionOf(event) {
   const small = key.toLowerCase();
   if (event.ctrlKey || event.metaKey) return shiftKey && small === "z" ? redo : WITH_CONTROL[small];
   if (key === " ") return within(event, "button, summary, a, input") ? undefined : () => holdSpace(true);
-  if (key in IN_HAND) return toolInHand().busy?.() ? IN_HAND[key] : undefined;
+  const own = toolInHand().keyed?.(small, shiftKey);
+  if (own) return own;
+  if (key in IN_HAND) return toolInHand().busy?.() && !(key === "Enter" && within(event, "button, summary, a")) ? IN_HAND[key] : undefined;
   if (shiftKey && SHIFTED[small]) return SHIFTED[small];
   if (within(event, "[role=tab]") && key.startsWith("Arrow")) return undefined;
   return ACTIONS[key] ?? ACTIONS[small];

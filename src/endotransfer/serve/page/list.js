@@ -113,8 +113,8 @@ export const wished = () => asked > 0;
 function keepDraft() {
   const image = state.image;
   if (!image) return;
-  const { draft, draftFrom, before, past, future } = image;
-  if (draft) drafts.set(image.row.id, { draft, draftFrom, before, past, future });
+  const { draft, start, draftFrom, before, past, future } = image;
+  if (draft) drafts.set(image.row.id, { draft, start, draftFrom, before, past, future });
   else drafts.delete(image.row.id);
 }
 
