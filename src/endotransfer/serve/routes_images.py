@@ -53,6 +53,10 @@ def image_routes(service: Service) -> APIRouter:
     async def superpixels(image: str, size: SuperpixelSize = "medium") -> Response:
         return Response(await service.superpixels(service.find(image), size), media_type=_PNG)
 
+    @routes.get("/images/{image}/mask-thumbnail")
+    async def mask_thumbnail(image: str) -> Response:
+        return Response(await service.mask_thumbnail(service.find(image)), media_type=_PNG)
+
     @routes.get("/images/{image}/{kind}")
     async def picture(image: str, kind: str) -> Response:
         if kind not in ("picture", "thumbnail"):

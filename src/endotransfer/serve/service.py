@@ -94,6 +94,9 @@ class Service:
             raise Refusal(404, "no-truth", "there is no ground truth for this image.")
         return as_png(mask)
 
+    async def mask_thumbnail(self, entry: CatalogueEntry) -> bytes:
+        return await self.turns.run(lambda: told(lambda: self.predictions.thumbnail(entry)))
+
     async def picture(self, entry: CatalogueEntry, kind: str) -> bytes:
         """The image itself, or a thumbnail."""
         small = kind == "thumbnail"

@@ -21,14 +21,19 @@ export const controls = make("div", { className: "clicking" }, sign, make("div",
 /** Without a second mouse button the next point can be set to say the opposite. */
 export const nextIsPositive = () => !beside.querySelector("input")?.checked;
 
+/** What has been pointed out, in words. @param {ClickedObject} object */
+export function inWords({ box, points: { length } }) {
+  const points = length === 1 ? "1 point" : `${length} points`;
+  if (!box) return points;
+  return length ? `A box and ${points}` : "A box";
+}
+
 /** @param {ClickedObject | null | undefined} object */
 function progress(object) {
   if (isPreparing()) return "Preparing the image…";
   if (!object) return "Click on the lesion, or drag a box around it.";
   if (object.waiting) return "Waiting for the mask…";
-  const points = object.points.length;
-  const shown = [object.box && "a box", points && (points === 1 ? "1 point" : `${points} points`)].filter(Boolean).join(" and ");
-  return `${shown.charAt(0).toUpperCase()}${shown.slice(1)}.`;
+  return `${inWords(object)}.`;
 }
 
 /** @param {ClickedObject | null | undefined} object */

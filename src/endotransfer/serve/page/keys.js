@@ -3,6 +3,7 @@ import { reveal } from "./blind.js";
 import { redoDecision, undoDecision } from "./decisions.js";
 import { dialog, element, input, onClick } from "./dom.js";
 import { redo, undo } from "./drafts.js";
+import { inGrid, toggleGrid } from "./grid.js";
 import { step } from "./list.js";
 import { nextStyle, setThreshold, toggleClass, toggleCompare, toggleMasks } from "./panel.js";
 import { holdSpace } from "./pointing.js";
@@ -25,7 +26,7 @@ const ACTIONS = {
   a: accept, r: reject, s: saveCorrection, n: saveEmpty, m: reveal, z: undo, y: redo, u: undoDecision, f: zoomToLesion,
   "/": () => input("search").focus(),
   ",": () => setBrush(state.brush * 0.8 - 0.5), ".": () => setBrush(state.brush * 1.25 + 0.5),
-  "?": help,
+  "?": help, d: toggleGrid,
 };
 for (const { key, name } of TOOLS) {
   if (key in ACTIONS) throw new Error(`The key ${key} of the tool ${name} has another use.`);
@@ -39,6 +40,7 @@ const SHIFTED = {
 };
 /** @type {Actions} */
 const WITH_CONTROL = { z: undo, y: redo };
+const OF_THE_GRID = new Set(["ArrowLeft", "ArrowRight", "/", "?", "d", "D"]); // the open image is not to be seen
 /** Of a tool that is in the middle of something. @type {Actions} */
 const IN_HAND = { Enter: () => toolInHand().finish?.(), Escape: () => toolInHand().forget?.() };
 
@@ -61,6 +63,7 @@ function actionOf(event) {
   const { key, shiftKey } = event;
   const small = key.toLowerCase();
   if (event.ctrlKey || event.metaKey) return shiftKey && small === "z" ? redo : WITH_CONTROL[small];
+  if (inGrid()) return key === "Escape" ? toggleGrid : OF_THE_GRID.has(key) ? ACTIONS[small] ?? ACTIONS[key] : undefined;
   if (key === " ") return within(event, "button, summary, a, input") ? undefined : () => holdSpace(true);
   const own = toolInHand().keyed?.(small, shiftKey);
   if (own) return own;

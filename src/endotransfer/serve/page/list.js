@@ -16,7 +16,7 @@ const AHEAD = 5; // images kept ready
 const drafts = new Map();
 /** @type {Map<string, Promise<OpenImage>>} */
 const opened = new Map();
-/** @typedef {{ entry: HTMLElement, note: HTMLElement, mark: HTMLElement, row: Row }} Item */
+/** @typedef {{ entry: HTMLElement, mask: HTMLImageElement, note: HTMLElement, mark: HTMLElement, row: Row }} Item */
 /** By image, kept so that no picture is fetched twice. @type {Map<string, Item>} */
 const items = new Map();
 let asked = 0; // the newest wish: an image that comes late is not shown
@@ -75,7 +75,7 @@ export async function show(row) {
   element("busy").hidden = false;
   const rows = visibleRows();
   const place = rows.findIndex((one) => one.id === row.id) + 1;
-  element("title").replaceChildren(row.name, make("small", { textContent: ` ${place} of ${rows.length}` }));
+  element("title").replaceChildren(make("span", { textContent: row.name }), make("small", { textContent: ` ${place} of ${rows.length}` }));
   markCurrent(row.id);
   try {
     const image = await open(row);
@@ -145,6 +145,8 @@ function markCurrent(id) {
   }
 }
 
+export const showCurrent = () => markCurrent(current() ?? "");
+
 /** Scrolls the list alone: on a small screen the page itself must not jump. @param {HTMLElement} button */
 function bringIntoView(button) {
   const strip = element("strip");
@@ -169,10 +171,25 @@ function item(row) {
   items.set(row.id, known);
   known.row = row;
   known.note.textContent = summary(row);
+  showMask(known.mask, row);
   const [sign, word] = MARKS[row.review?.decision ?? ""] ?? ["", ""];
   Object.assign(known.mark, { textContent: sign, title: word, className: word, hidden: !sign });
   known.mark.setAttribute("aria-label", word);
   return known.entry;
+}
+
+/**
+ * The mask over a thumbnail of the grid: what a person decided, else what the model says, and of a blind image neither.
+ * @param {HTMLImageElement} mask @param {Row} row
+ */
+function showMask(mask, row) {
+  const { review } = row;
+  const path = review && review.decision !== "rejected" ? `reviewed?small=true&version=${review.number}`
+    : `mask-thumbnail?model=${encodeURIComponent(state.about.models[0].name)}`; // the name, lest an old model's stays
+  const known = !row.uploaded && row.area !== null && row.area !== undefined && !hidesRow(row);
+  const source = known ? `/api/images/${row.id}/${path}` : "";
+  mask.hidden = !source;
+  if (source && mask.getAttribute("src") !== source) mask.src = source;
 }
 
 /** @param {Row} row @returns {Item} */
@@ -181,9 +198,11 @@ function newItem(row) {
   const [note, mark] = [make("small"), make("i", { role: "img" })];
   button.dataset.id = row.id;
   text.append(make("b", { textContent: row.name }), note);
-  button.append(make("img", { src: `/api/images/${row.id}/thumbnail`, alt: "", loading: "lazy", width: 44, height: 44 }), text, mark);
+  const mask = make("img", { alt: "", loading: "lazy", className: "mask" });
+  const picture = make("img", { src: `/api/images/${row.id}/thumbnail`, alt: "", loading: "lazy", width: 44, height: 44 });
+  button.append(make("span", { className: "thumb" }, picture, mask), text, mark);
   entry.append(button);
-  const known = { entry, note, mark, row };
+  const known = { entry, mask, note, mark, row };
   button.addEventListener("click", () => attempt(() => show(known.row)));
   return known;
 }

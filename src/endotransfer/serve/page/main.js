@@ -5,6 +5,7 @@ import { element, select } from "./dom.js";
 import { offerExport } from "./exports.js";
 import "./figures.js";
 import "./files.js";
+import "./grid.js";
 import "./history.js";
 import "./keys.js";
 import { followSurvey, loadList, show, visibleRows, wished } from "./list.js";

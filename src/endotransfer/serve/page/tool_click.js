@@ -2,7 +2,7 @@
 // What has been clicked belongs to a step of the drawing, so that undo and redo bring it back with that step.
 /** @import { Box, Click, ClickedObject, Mask, OpenImage, Point, Tool, View } from "./types.d.ts" */
 import { getNumbers, posting } from "./api.js";
-import { controls, finishButton, forgetButton, nextIsPositive, showClicking } from "./click_controls.js";
+import { controls, finishButton, forgetButton, inWords, nextIsPositive, showClicking } from "./click_controls.js";
 import { cursor, cursorKey, hideCursor, noteView } from "./click_cursor.js";
 import { paintBox, paintCursor, paintObject } from "./click_paint.js";
 import { prepareSoon } from "./click_ready.js";
@@ -50,7 +50,7 @@ async function answer(image, step, object) {
     fillIn(step, withObject({ base, start, width }, found, points, value), place < 0 ? [] : steps.slice(place + 1));
     object.waiting = false;
     now.version += 1;
-    if (now.draft === step) say(`${points.length} points, area ${percent(area(found))}`);
+    if (now.draft === step) say(`${inWords(object)}, area ${percent(area(found))}`);
   } catch (error) {
     tell(error instanceof Error ? error.message : String(error));
     takeAway(image, step, object);
