@@ -1,6 +1,5 @@
-"""One Chromium for the browser tests (the machine's own, or the one that Playwright fetched), and a viewer to visit."""
+"""One Chromium for the browser tests, and a viewer to visit."""
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,27 +9,17 @@ import pytest
 
 from endotransfer.data.phantom import write_phantom
 from endotransfer.testing.fixtures import MakeExperiment
+from tests.browser.chromium import launch
 from tests.prompt_graphs import write_prompt_model
 from tests.served import Server, serving, train_two
 
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 OURS = "willReadFrequently"  # a hint that the browser gives to the test, which reads the canvas
 
 
 @pytest.fixture(scope="module")  # no longer: while it lives, no other test of this process may run an event loop
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    named = os.environ.get("ENDOTRANSFER_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    with playwright.sync_playwright() as tools:
-        found = named or tools.chromium.executable_path
-        if not Path(found).exists():
-            pytest.skip("no chromium here; `make install` with a network fetches one, or set ENDOTRANSFER_CHROMIUM")
-        chromium = tools.chromium.launch(executable_path=found, args=FLAGS)
+    with launch() as chromium:
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="session")

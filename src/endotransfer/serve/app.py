@@ -57,6 +57,9 @@ def _add_page(app: FastAPI) -> None:
     """The files of the page, read once: a name is looked up among them and never becomes a path."""
     folder = files("endotransfer.serve").joinpath("page")
     page = {entry.name: entry.read_bytes() for entry in folder.iterdir() if Path(entry.name).suffix in _KINDS}
+    # Every module at once: found import by import, they come in a dozen rounds.
+    modules = "\n".join(f'<link rel="modulepreload" href="/page/{name}">' for name in page if name.endswith(".js"))
+    page["index.html"] = page["index.html"].replace(b"</head>", f"{modules}\n</head>".encode())
 
     @app.get("/health")
     async def health() -> dict[str, str]:

@@ -32,8 +32,22 @@ async function ask(path, options = {}) {
   throw new Refusal(response.status, await response.json().catch(() => ({})));
 }
 
+/** Asked for before it is wanted, once. @type {Map<string, Promise<Response>>} */
+const early = new Map();
+
+/** What the page will certainly want: asked for at once, while it still waits for something else. @param {string} path */
+export function askEarly(path) {
+  const answer = ask(path);
+  answer.catch(() => {}); // whoever wants it is told
+  early.set(path, answer);
+}
+
 /** @param {string} path @returns {Promise<any>} */
-export const getJson = async (path) => (await ask(path)).json();
+export async function getJson(path) {
+  const answer = early.get(path) ?? ask(path);
+  early.delete(path);
+  return (await answer).json();
+}
 
 /** @param {string} method @param {string} path @param {unknown} content @param {Record<string, string>} headers */
 const sendJson = async (method, path, content, headers) =>

@@ -9,10 +9,15 @@ import { state } from "./state.js";
 /** @param {Row} row @returns {Promise<OpenImage>} */
 export async function openImage(row) {
   const path = `/api/images/${row.id}`;
-  const [found, picture] = await Promise.all([getJson(path), getBitmap(`${path}/picture`)]);
+  const looked = getJson(path);
+  const predicted = typeof row.area === "number" ? null : looked.catch(() => {}); // one request predicts, not three at once
+  const getMap = async (/** @type {number} */ model) => { await predicted; return readMap(await getNumbers(`${path}/map/${model}`)); };
+  const getTruth = async () => { await predicted; return readMask(await getNumbers(`${path}/truth`)); };
+  const [found, picture, maps, truth] = await Promise.all([
+    looked, getBitmap(`${path}/picture`), Promise.all(state.about.models.map((_, model) => getMap(model))),
+    row.truth ? getTruth().catch(() => null) : null,
+  ]);
   const details = /** @type {Details} */ (found);
-  const maps = await Promise.all(state.about.models.map((_, model) => getNumbers(`${path}/map/${model}`).then(readMap)));
-  const truth = details.truth ? await getNumbers(`${path}/truth`).then(readMask).catch(() => null) : null;
   const [height, width] = details.shown;
   /** @type {OpenImage} */
   const image = {

@@ -12,14 +12,18 @@ import { emit, on, state } from "./state.js";
 /** @type {Record<string, [sign: string, word: string]>} */
 const MARKS = { accepted: ["✓", "accepted"], corrected: ["✎", "corrected"], rejected: ["✕", "rejected"] };
 const AHEAD = 5; // images kept ready
+const AT_ONCE = 80; // new rows of a list before anything else is shown
+const CHUNK = 200; // and then
 /** Unsaved corrections by image. @type {Map<string, Drawing>} */
 const drafts = new Map();
 /** @type {Map<string, Promise<OpenImage>>} */
 const opened = new Map();
-/** @typedef {{ entry: HTMLElement, mask: HTMLImageElement, note: HTMLElement, mark: HTMLElement, row: Row }} Item */
+/** @typedef {{ entry: HTMLElement, button: HTMLElement, mask: HTMLImageElement, note: HTMLElement, mark: HTMLElement, row: Row }} Item */
 /** By image, kept so that no picture is fetched twice. @type {Map<string, Item>} */
 const items = new Map();
 let asked = 0; // the newest wish: an image that comes late is not shown
+let at = ""; // the id of the row that is marked
+let built = 0; // how often the list was built
 
 export async function loadList() {
   const { images, survey } = /** @type {{ images: Row[], survey: Survey }} */ (await getJson(`/api/images?order=${state.order}`));
@@ -125,27 +129,23 @@ export const dropDraft = (id) => drafts.delete(id);
 export const step = (by) => attempt(async () => {
   const rows = visibleRows();
   if (!rows.length) return;
-  const here = rows.findIndex((row) => row.id === (current() ?? ""));
+  const here = rows.findIndex((row) => row.id === at);
   const next = here < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, here + by));
   if (next !== here) await show(rows[next]);
 });
 
-/** @returns {HTMLButtonElement[]} */
-const buttons = () => [...element("strip").querySelectorAll("button")];
-
-const current = () => buttons().find((button) => button.ariaCurrent)?.dataset.id;
-
 /** @param {string} id */
 function markCurrent(id) {
-  for (const button of buttons()) {
-    if (button.dataset.id === id) {
-      button.setAttribute("aria-current", "true");
-      bringIntoView(button);
-    } else button.removeAttribute("aria-current");
-  }
+  items.get(at)?.button.removeAttribute("aria-current");
+  at = id;
+  showCurrent();
 }
 
-export const showCurrent = () => markCurrent(current() ?? "");
+export function showCurrent() {
+  const button = items.get(at)?.button;
+  button?.setAttribute("aria-current", "true");
+  if (button?.isConnected) bringIntoView(button);
+}
 
 /** Scrolls the list alone: on a small screen the page itself must not jump. @param {HTMLElement} button */
 function bringIntoView(button) {
@@ -159,10 +159,24 @@ function build() {
   const rows = visibleRows();
   const active = document.activeElement;
   const focused = active instanceof HTMLElement && active.closest("#strip") ? active.dataset.id : null;
-  element("strip").replaceChildren(...rows.map(item));
-  const here = state.image?.row.id;
-  if (here && !current()) markCurrent(here);
-  if (focused) buttons().find((button) => button.dataset.id === focused)?.focus({ preventScroll: true });
+  const fresh = rows.findIndex((row) => !items.has(row.id));
+  const first = fresh < 0 ? rows.length : fresh + AT_ONCE;
+  element("strip").replaceChildren(...rows.slice(0, first).map(item));
+  if (focused) items.get(focused)?.button.focus({ preventScroll: true });
+  buildRest(rows, first);
+}
+
+// Thousands of rows take a while: the first image does not wait for them.
+/** @param {Row[]} rows @param {number} from */
+async function buildRest(rows, from) {
+  const turn = (built += 1);
+  for (; from < rows.length; from += CHUNK) {
+    await new Promise((resolve) => setTimeout(resolve));
+    if (turn !== built) return;
+    const chunk = rows.slice(from, from + CHUNK);
+    element("strip").append(...chunk.map(item));
+    if (chunk.some(({ id }) => id === at)) showCurrent();
+  }
 }
 
 /** @param {Row} row */
@@ -202,7 +216,7 @@ function newItem(row) {
   const picture = make("img", { src: `/api/images/${row.id}/thumbnail`, alt: "", loading: "lazy", width: 44, height: 44 });
   button.append(make("span", { className: "thumb" }, picture, mask), text, mark);
   entry.append(button);
-  const known = { entry, mask, note, mark, row };
+  const known = { entry, button, mask, note, mark, row };
   button.addEventListener("click", () => attempt(() => show(known.row)));
   return known;
 }
