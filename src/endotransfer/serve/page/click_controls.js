@@ -40,7 +40,7 @@ function progress(object) {
 export function showClicking(object) {
   finishButton.disabled = forgetButton.disabled = !object;
   const network = state.about?.prompt_model;
-  const by = network ? `The network ${network} answers.` : "Super-pixels answer: no promptable network is loaded (--prompt-model).";
+  const by = network ? `The network ${network} answers.` : "Super-pixels answer: the viewer has no promptable network.";
   const text = `${progress(object)} ${by}`;
   if (note.textContent !== text) note.textContent = text;
 }
