@@ -76,6 +76,10 @@ def as_png(values: Pixels) -> bytes:
     return _saved(Image.fromarray(values), "PNG", compress_level=4)
 
 
+def thumbnail(pixels: Pixels) -> bytes:
+    return as_jpeg(shrink(pixels, THUMBNAIL_SIDE), 85)
+
+
 def mask_thumbnail(labels: Pixels) -> bytes:
     """A mask [H, W] in its colours, to be laid over a thumbnail: clear where there is nothing."""
     small = resize_labels(labels, fit(labels.shape, THUMBNAIL_SIDE))

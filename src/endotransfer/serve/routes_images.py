@@ -14,6 +14,7 @@ from endotransfer.serve.uploads import form_file
 
 _TAGS = {LESION: "lesion", NORMAL: "normal"}
 _PNG = "image/png"
+_PICTURES = {"picture": "image/jpeg", "thumbnail": "image/jpeg", "mask-thumbnail": _PNG}
 
 
 def image_routes(service: Service) -> APIRouter:
@@ -54,15 +55,11 @@ def image_routes(service: Service) -> APIRouter:
     async def superpixels(image: str, size: SuperpixelSize = "medium") -> Response:
         return Response(await service.superpixels(service.find(image), size), media_type=_PNG)
 
-    @routes.get("/images/{image}/mask-thumbnail")
-    async def mask_thumbnail(image: str) -> Response:
-        return Response(await service.mask_thumbnail(service.find(image)), media_type=_PNG)
-
     @routes.get("/images/{image}/{kind}")
     async def picture(image: str, kind: str) -> Response:
-        if kind not in ("picture", "thumbnail"):
+        if kind not in _PICTURES:
             raise Refusal(404, "unknown", "there is nothing here.")
-        return Response(await service.picture(service.find(image), kind), media_type="image/jpeg")
+        return Response(await service.picture(service.find(image), kind), media_type=_PICTURES[kind])
 
     @routes.post("/uploads", status_code=201)
     async def upload(request: Request) -> dict[str, str]:

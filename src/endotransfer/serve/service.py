@@ -16,14 +16,13 @@ from endotransfer.serve.image_catalogue import CatalogueEntry, ImageCatalogue
 from endotransfer.serve.image_figures import ImageFigures
 from endotransfer.serve.lru_cache import LruCache
 from endotransfer.serve.pictures import (
-    THUMBNAIL_SIDE,
     Pixels,
     SuperpixelSize,
     as_jpeg,
     as_png,
     read_shown,
-    shrink,
     superpixel_map,
+    thumbnail,
 )
 from endotransfer.serve.predictions import Model, Predictions, load_models
 from endotransfer.serve.prepared_images import PreparedImages
@@ -94,28 +93,29 @@ class Service:
             raise Refusal(404, "no-truth", "there is no ground truth for this image.")
         return as_png(mask)
 
-    async def mask_thumbnail(self, entry: CatalogueEntry) -> bytes:
-        return await self.turns.run(lambda: told(lambda: self.predictions.thumbnail(entry)))
-
     async def picture(self, entry: CatalogueEntry, kind: str) -> bytes:
-        """The image itself, or a thumbnail."""
-        small = kind == "thumbnail"
-        return await self._made(
-            entry, kind, lambda pixels: as_jpeg(shrink(pixels, THUMBNAIL_SIDE), 85) if small else as_jpeg(pixels)
-        )
+        """The image itself, a thumbnail, or the first model's mask to be laid over that."""
+        if kind == "mask-thumbnail":
+            return await self.turns.run(lambda: told(lambda: self.predictions.thumbnail(entry)))
+        if kind == "thumbnail":
+            return await self._made(entry, kind, thumbnail, self.predictions.thumbnails)
+        return await self._made(entry, kind, as_jpeg)
 
     async def superpixels(self, entry: CatalogueEntry, size: SuperpixelSize) -> bytes:
         return await self._made(entry, f"{size} superpixels", lambda pixels: superpixel_map(pixels, size))
 
-    async def _made(self, entry: CatalogueEntry, kind: str, make: Callable[[Pixels], bytes]) -> bytes:
+    async def _made(
+        self, entry: CatalogueEntry, kind: str, make: Callable[[Pixels], bytes], cache: LruCache | None = None
+    ) -> bytes:
         """What `make` makes of an image's pixels, once."""
+        kept = cache or self.cache
 
         def build() -> bytes:
             return told(lambda: make(read_shown(entry.sample.image)[0]))
 
         name = (kind, entry.id)
-        found = self.cache.get(name)
-        return found if found is not None else await self.turns.run(lambda: self.cache.get_or_make(name, build))
+        found = kept.get(name)
+        return found if found is not None else await self.turns.run(lambda: kept.get_or_make(name, build))
 
     def about(self) -> dict[str, object]:
         """What the page must know before it can draw anything."""

@@ -23,7 +23,9 @@ from endotransfer.predict.prompts.prompt import Prompt
 SIDE = 1024  # of the square that the encoder sees
 LOW = 256  # of the masks that the decoder gives and takes
 PROPOSALS = 3
-SMOOTHING = 1.0  # deviation in pixels of such a mask; on 23 images of PolypGen 1.8 parts a mask instead of 23, Dice alike
+SMOOTHING = (
+    1.0  # deviation in pixels of such a mask; on 23 images of PolypGen 1.8 parts a mask instead of 23, Dice alike
+)
 MEAN = np.array([0.485, 0.456, 0.406], np.float32)
 DEVIATION = np.array([0.229, 0.224, 0.225], np.float32)
 EMBEDDING = {

@@ -166,12 +166,17 @@ function build() {
   buildRest(rows, first);
 }
 
+const idle = () => new Promise((resolve) => {
+  if ("requestIdleCallback" in window) requestIdleCallback(resolve, { timeout: 1000 });
+  else setTimeout(resolve, 50);
+});
+
 // Thousands of rows take a while: the first image does not wait for them.
 /** @param {Row[]} rows @param {number} from */
 async function buildRest(rows, from) {
   const turn = (built += 1);
   for (; from < rows.length; from += CHUNK) {
-    await new Promise((resolve) => setTimeout(resolve));
+    await idle();
     if (turn !== built) return;
     const chunk = rows.slice(from, from + CHUNK);
     element("strip").append(...chunk.map(item));
@@ -212,8 +217,9 @@ function newItem(row) {
   const [note, mark] = [make("small"), make("i", { role: "img" })];
   button.dataset.id = row.id;
   text.append(make("b", { textContent: row.name }), note);
-  const mask = make("img", { alt: "", loading: "lazy", className: "mask" });
-  const picture = make("img", { src: `/api/images/${row.id}/thumbnail`, alt: "", loading: "lazy", width: 44, height: 44 });
+  const mask = make("img", { alt: "", loading: "lazy", decoding: "async", className: "mask" });
+  const picture = make("img", { alt: "", loading: "lazy", decoding: "async", fetchPriority: "low", width: 44, height: 44 });
+  picture.src = `/api/images/${row.id}/thumbnail`; // after its priority
   button.append(make("span", { className: "thumb" }, picture, mask), text, mark);
   entry.append(button);
   const known = { entry, button, mask, note, mark, row };
