@@ -21,6 +21,8 @@ const opened = new Map();
 /** @typedef {{ entry: HTMLElement, button: HTMLElement, mask: HTMLImageElement, note: HTMLElement, mark: HTMLElement, row: Row }} Item */
 /** By image, kept so that no picture is fetched twice. @type {Map<string, Item>} */
 const items = new Map();
+/** Thumbnails come after the first image: the service makes a few pictures at a time. @type {Promise<unknown>} */
+const firstImage = new Promise((resolve) => { on("image", () => resolve(null)); setTimeout(resolve, 1500); });
 let asked = 0; // the newest wish: an image that comes late is not shown
 let at = ""; // the id of the row that is marked
 let built = 0; // how often the list was built
@@ -219,7 +221,7 @@ function newItem(row) {
   text.append(make("b", { textContent: row.name }), note);
   const mask = make("img", { alt: "", loading: "lazy", decoding: "async", className: "mask" });
   const picture = make("img", { alt: "", loading: "lazy", decoding: "async", fetchPriority: "low", width: 44, height: 44 });
-  picture.src = `/api/images/${row.id}/thumbnail`; // after its priority
+  firstImage.then(() => { picture.src = `/api/images/${row.id}/thumbnail`; });
   button.append(make("span", { className: "thumb" }, picture, mask), text, mark);
   entry.append(button);
   const known = { entry, button, mask, note, mark, row };
