@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from tests.browser.looking import Look, marked_image, on_screen, paint, settled
+from tests.browser.looking import Look, marked_image, on_screen, paint
 from tests.served import Server
 
 ERRORS = """async () => {
@@ -126,7 +126,7 @@ def test_the_grid_shows_masks_and_of_blind_images_none(visit: Callable[..., Any]
     page.fill("#count", "2")
     page.click("#draw")
     page.wait_for_function("() => document.querySelectorAll('#strip b').length === 2")
-    settled(page, page.locator("#strip b").first.inner_text())
+    page.wait_for_selector("#blind-note:visible")
     page.keyboard.press("d")
     assert page.locator("#strip img.mask:visible").count() == 0
     page.keyboard.press("Escape")
