@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from endotransfer.pseudo_labels.labeller_choice import LabellerChoice
+from endotransfer.pseudo_labels.place_scores import PlaceScores
 from tests.docs.pages import GUIDE, PAGES, SOURCE, named, section, text_of
 
 FORMER = (  # names that nothing has any more
@@ -59,3 +60,11 @@ def test_the_note_on_the_labeller_is_the_one_that_a_run_prints() -> None:
     choice.tag_auroc.fill_(0.6)
     choice.localisation_gap.fill_(-0.036)
     assert note == f"note: {choice.sentence()}"
+
+
+def test_the_note_on_the_local_layer_is_the_one_that_a_run_prints() -> None:
+    note = " ".join(re.findall(r"^    (.+)$", section("What the local labeller learns from", GUIDE), re.MULTILINE))
+    places = PlaceScores("auto")
+    for buffer, value in ((places.places, 1.0), (places.source_auroc, 0.56), (places.led, 1.0)):
+        buffer.fill_(value)
+    assert [note] == [f"note: {sentence}" for sentence in places.sentences()]

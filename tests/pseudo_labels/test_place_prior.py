@@ -89,9 +89,9 @@ def test_tags_are_separated_as_their_surest_places_say() -> None:
     assert tag_auroc(only_lesions, weight, torch.zeros(1)).isnan()
 
 
-def test_off_is_the_layer_as_it_was() -> None:
+def test_none_is_the_layer_as_it_was() -> None:
     source, target = source_of(masks_with_centre_lesions()), target_of(3.0, 0)
-    taught = teach_with_places(source, target, STEPS, "off")
+    taught = teach_with_places(source, target, STEPS, "none")
     weight, bias = fit(source, target, STEPS)
     assert torch.equal(taught.weight, weight) and torch.equal(taught.bias, bias)
     assert not taught.places.any() and not taught.led and taught.source_auroc.isnan()

@@ -50,4 +50,4 @@ def test_one_sentence_says_what_the_layer_learnt_from(
 
 
 def test_without_the_prior_there_is_nothing_to_say() -> None:
-    assert PlaceScores("auto").sentences() == after("off", False, float("nan")).sentences() == []
+    assert PlaceScores("auto").sentences() == after("none", False, float("nan")).sentences() == []

@@ -23,7 +23,7 @@ from endotransfer.pseudo_labels.local_labeller import ENOUGH_AUROC, SUREST
 from endotransfer.pseudo_labels.local_layer import Examples, fit, spread_in_lesion_images
 from endotransfer.pseudo_labels.score_histogram import ScoreHistogram, auroc
 
-PlacePrior = Literal["auto", "add", "lead", "off"]
+PlacePrior = Literal["auto", "add", "lead", "none"]
 GRID = 32  # rows and columns of the prior
 # Of the prior, in units of how far local scores spread within an image tagged lesion: added to them; leading their fit.
 ADDED, LEADING = 0.5, 1.0
@@ -45,7 +45,7 @@ class TaughtLayer:
 def teach_with_places(source: Examples, target: Examples, steps: int, use: PlacePrior) -> TaughtLayer:
     """Fit the local layer, with the help of the source's places as far as `use` says."""
     prior = lesion_places(source)
-    if use == "off":
+    if use == "none":
         weight, bias = fit(source, target, steps)
         return TaughtLayer(weight, bias, torch.zeros_like(prior), torch.full_like(prior[0, 0], math.nan), led=False)
     known = tag_auroc(target, *fit(source, Examples(), max(1, round(SOURCE_STEPS * steps))))

@@ -38,7 +38,7 @@ class PlaceScores(nn.Module):
     def sentences(self) -> list[str]:
         """For people: what the local layer learnt from, why, and how to change it; nothing without the prior."""
         auroc = self.source_auroc.item()
-        if self.wanted == "off" or not self.places.any():
+        if self.wanted == "none" or not self.places.any():
             return []
         learnt = "target tags alone, led by" if self.led > 0 else "source masks and target tags, and adds"
         if self.wanted != "auto":
