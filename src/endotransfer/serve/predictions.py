@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,14 @@ from endotransfer.serve.pictures import as_png, one_large_at_a_time, read_shown,
 
 HALF = 128  # the code from which the most probable class is not class 0
 Labels = NDArray[np.uint8]
+
+
+class Shelf(Protocol):
+    """Where predictions may outlive the server."""
+
+    def read(self, entry: CatalogueEntry) -> tuple[ImageFigures, list[bytes]] | None: ...
+
+    def write(self, entry: CatalogueEntry, figures: ImageFigures, maps: Sequence[bytes]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -79,8 +88,10 @@ def labels_of(encoded: NDArray[np.uint8], threshold: int = HALF) -> Labels:
 class Predictions:
     """Figures and maps of images, each image computed once for all models; figures stay, maps while there is room."""
 
-    def __init__(self, models: Sequence[Model], cache: LruCache, classes: Classes | None = None) -> None:
-        self.models = models
+    def __init__(
+        self, models: Sequence[Model], cache: LruCache, classes: Classes | None = None, shelf: Shelf | None = None
+    ) -> None:
+        self.models, self._shelf = models, shelf
         self.names = models[0].predictor.classes
         self.figures: dict[str, ImageFigures] = {}
         self._cache = cache
@@ -114,16 +125,23 @@ class Predictions:
         self.figures.pop(entry.id, None)
 
     def _compute(self, entry: CatalogueEntry) -> list[bytes]:
+        known = None if self._shelf is None else self._shelf.read(entry)
+        figures, maps = self._predict(entry) if known is None else known
+        for place, content in enumerate(maps):
+            self._cache.put(("map", entry.id, place), content)
+        if known is None and self._shelf is not None:
+            self._shelf.write(entry, figures, maps)
+        self.figures[entry.id] = figures
+        return maps
+
+    def _predict(self, entry: CatalogueEntry) -> tuple[ImageFigures, list[bytes]]:
         pixels, size = read_shown(entry.sample.image)
         found = [model.predictor.predict(pixels) for model in self.models]
         maps = [as_png(encode(prediction.probabilities)) for prediction in found]
-        for place, content in enumerate(maps):
-            self._cache.put(("map", entry.id, place), content)
         models = [self._figures_of(prediction) for prediction in found]
         figures: ImageFigures = {"size": size, "shown": list(pixels.shape[:2]), "models": models}
         self._compare(entry, figures, [prediction.mask for prediction in found])
-        self.figures[entry.id] = figures
-        return maps
+        return figures, maps
 
     def _figures_of(self, prediction: Prediction) -> ModelFigures:
         shares = np.bincount(prediction.mask.ravel(), minlength=len(self.names)) / prediction.mask.size

@@ -92,12 +92,11 @@ class FrameSeeker(VideoReader):
         if self._running is None or number < self._next:
             self._rewind()
             self._running, self._next = self._pictures(), 0
-        picture = None
         for picture in self._running:
             self._next += 1
             if self._next > number:
-                break
-        return picture
+                return picture
+        return None
 
     def _rewind(self) -> None:
         self._wanted = None

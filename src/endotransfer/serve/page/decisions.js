@@ -10,7 +10,7 @@ import { attempt, say, tell } from "./messages.js";
 import { nameOrNone } from "./reviewer.js";
 import { emit, state } from "./state.js";
 
-const place = () => `decisions.${state.about.folder}`;
+const place = () => `decisions.${state.about.folder}${state.desk ? `.${state.desk.name}` : ""}`;
 const read = () => parseStacks(recall(place(), ""));
 /** @param {Stacks} stacks */
 const write = (stacks) => remember(place(), JSON.stringify(stacks));

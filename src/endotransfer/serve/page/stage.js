@@ -14,6 +14,7 @@ const viewport = element("viewport");
 /** @type {View & { fitted: boolean }} */
 const view = { scale: 1, x: 0, y: 0, fitted: true };
 let asked = false;
+let shown = ""; // the size of the frame of a video before
 /** In image pixels. @type {Pointer} */
 export const pointer = { x: -1, y: -1, inside: false };
 
@@ -176,7 +177,13 @@ function nameSides() {
 }
 
 new ResizeObserver(() => (view.fitted ? fit() : redraw())).observe(viewport);
-on("image", () => { fit(); nameSides(); });
+on("image", () => {
+  const size = `${state.image?.width} ${state.image?.height}`;
+  if (!state.desk || size !== shown) fit(); // from frame to frame one looks at the same place
+  else redraw();
+  shown = state.desk ? size : "";
+  nameSides();
+});
 on("look", () => { nameSides(); redraw(); });
 on("sides", nameSides);
 on("drawn", read);

@@ -66,7 +66,7 @@ for (const { controls } of TOOLS) {
 }
 onValue(select("paint"), "change", ({ value }) => { state.paint = Number(value); });
 on("image", () => {
-  if (state.tool !== "move" && !inSample(state.image)) setTool("move"); // a sample is drawn image after image
+  if (state.tool !== "move" && !inSample(state.image) && !state.desk) setTool("move"); // these are drawn one after the other
   else toolInHand().take?.();
 });
 on(["image", "drawing"], showDrawing);
