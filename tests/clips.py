@@ -33,7 +33,9 @@ def picture(frame: int, side: int = 64, cut: int = 1000) -> np.ndarray:
     return np.asarray(scene * 255).clip(0, 255).astype(np.uint8)
 
 
-def write_clip(path: Path, frames: int = 36, side: int = 64, cut: int = 1000, rate: int = 12, codec: str = "libx264") -> Path:
+def write_clip(
+    path: Path, frames: int = 36, side: int = 64, cut: int = 1000, rate: int = 12, codec: str = "libx264"
+) -> Path:
     av = import_av()
     with av.open(str(path), "w") as container:
         options = {"crf": "12", "g": "12"} if codec == "libx264" else {}

@@ -14,7 +14,8 @@ def texture(seed: int, size: int = 600) -> np.ndarray:
     draw = np.random.default_rng(seed)
     fine, broad = (gaussian_filter(draw.standard_normal((size, size)), s) for s in (3, 14))
     value = fine / fine.std() + broad / broad.std()
-    return (value - value.min()) / (value.max() - value.min())
+    scaled: np.ndarray = (value - value.min()) / (value.max() - value.min())
+    return scaled
 
 
 def wall(seed: int = 0) -> np.ndarray:
@@ -31,7 +32,8 @@ def paint_lesion(scene: np.ndarray, row: float, column: float, radius: float) ->
     inside = np.hypot((y - row) * 1.2, x - column) < edge
     own = texture(5, scene.shape[0])[..., None] * np.array([0.2, 0.35, 0.3])
     scene[inside] = (np.array([0.75, 0.62, 0.5]) * 0.8 + own)[inside]
-    return inside
+    found: np.ndarray = inside
+    return found
 
 
 def frames_of(scene: np.ndarray, way: Path2D, count: int, size: tuple[int, int]) -> list[Pixels]:

@@ -117,6 +117,20 @@ def second_readings(versions: Sequence[ReviewVersion]) -> list[ReviewVersion]:
 
 
 def proposal(versions: Sequence[ReviewVersion]) -> ReviewVersion | None:
-    """The carried mask that waits for a person: nobody has decided on the frame since it came."""
-    last = next((version for version in reversed(versions) if version.line in ("", CARRIED_LINE)), None)
-    return last if last is not None and last.decision == CARRIED else None
+    """The carried mask that waits for a person.
+
+    A decision ends its waiting, and so does an entry that puts nothing else in force; taking that decision back makes
+    it wait again.
+    """
+    waiting: ReviewVersion | None = None
+    instead: dict[int | None, ReviewVersion | None] = {}  # what waited when a decision was made
+    now: int | None = None
+    for version in versions:
+        if version.decision == CARRIED:
+            waiting = version
+        elif version.line == "" and version.decision == TAKEN_BACK:
+            waiting = instead.get(now) if version.restores != now else None
+            now = version.restores
+        elif version.line == "":
+            instead[version.number], waiting, now = waiting, None, version.number
+    return waiting

@@ -23,7 +23,7 @@ from endotransfer.predict.carry.optical_flow import Flow, Grey, fetch, flow_betw
 Pixels = NDArray[np.uint8]
 Carried = Generator[Pixels, None, Ending]
 _WEIGHTS = np.array([0.299, 0.587, 0.114], np.float32)
-_BRIGHTNESS, _DARK = np.float32(0.4), 0.02  # the mean that every frame is brought to, and the least one that is
+_BRIGHTNESS, _DARK = 0.4, 0.02  # the mean that every frame is brought to, and the least one that is
 
 
 def carry_mask(start: Pixels, mask: Pixels, following: Iterable[Pixels], rules: Rules | None = None) -> Carried:
@@ -66,8 +66,8 @@ def carry_mask(start: Pixels, mask: Pixels, following: Iterable[Pixels], rules: 
 def _ending(
     first: View, before: View, now: View, flows: tuple[Flow, Flow], places: Flow, rules: Rules
 ) -> Ending | None:
-    areas = [float(view.mask.sum()) for view in (first, before, now)]
-    if area_jumps(*areas, rules):
+    start, last, present = (float(view.mask.sum()) for view in (first, before, now))
+    if area_jumps(start, last, present, rules):
         return "area"
     if lost(now.mask, *flows, rules):
         return "lost"
@@ -79,7 +79,7 @@ def _view(pixels: Pixels, mask: Area) -> View:
     small = Image.fromarray(pixels).resize((width, height), Image.Resampling.BOX)
     colours = np.asarray(small, np.float32) / np.float32(255)
     grey: Grey = colours @ _WEIGHTS
-    grey = grey * (_BRIGHTNESS / max(float(grey.mean()), _DARK))  # the light of an endoscope comes and goes
+    grey *= np.float32(_BRIGHTNESS / max(float(grey.mean()), _DARK))  # the light of an endoscope comes and goes
     return View(colours, grey, mask)
 
 

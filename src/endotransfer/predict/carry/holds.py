@@ -87,7 +87,8 @@ def surround(mask: Area) -> Area:
     """The pixels around a mask, about as many as it has itself."""
     distance = distance_transform_edt(~mask)
     width = max(2.0, 0.23 * float(np.sqrt(mask.sum())))
-    return (distance > 0) & (distance <= width)
+    found: Area = (distance > 0) & (distance <= width)
+    return found
 
 
 def correlation(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:

@@ -15,13 +15,13 @@ def flow_between(here: Grey, there: Grey) -> Flow:
     """Dense optical flow [2, h, w] (iterative Lucas-Kanade, coarse to fine): `here[x]` is at x + flow[x] in `there`."""
     from skimage.registration import optical_flow_ilk
 
-    found: Flow = optical_flow_ilk(here, there, radius=RADIUS, num_warp=WARPS, dtype=np.float32)
+    found: Flow = optical_flow_ilk(here, there, radius=RADIUS, num_warp=WARPS, dtype=np.float32)  # type: ignore[no-untyped-call]
     return found
 
 
 def grid(height: int, width: int) -> Flow:
     """The place of every pixel itself."""
-    return np.stack(np.mgrid[:height, :width]).astype(np.float32)
+    return np.indices((height, width), dtype=np.float32)
 
 
 def sample(values: NDArray[np.float32], places: Flow) -> NDArray[np.float32]:

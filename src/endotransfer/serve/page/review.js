@@ -169,6 +169,10 @@ function showDecision(image) {
   note.replaceChildren();
   note.dataset.decision = own ? own.decision ?? "corrected" : "";
   if (!own) {
+    if (image.carried) {
+      note.textContent = `Carried from frame ${image.carried.from} by ${image.carried.who}; nobody has decided yet.`;
+      return;
+    }
     const can = state.about.folder && !image.uploaded;
     const empty = review ? `Read by ${review.who}; yours is open.` : "Not reviewed yet.";
     note.textContent = can ? empty : "Decisions need a folder (--images); masks can still be corrected and downloaded.";

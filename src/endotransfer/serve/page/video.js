@@ -80,7 +80,8 @@ async function openVideo(row, frame = 0) {
 
 /** @param {VideoRow[]} videos */
 function list(videos) {
-  element("videos").replaceChildren(...videos.map(item));
+  const usable = videos.filter(({ fault }) => !fault);
+  element("videos").replaceChildren(...[...usable, ...videos.filter(({ fault }) => fault)].map(item));
   element("videos-note").textContent = videos.length ? "" : "No video yet: put MP4, MOV, AVI or WebM files into the folder, or open one.";
   mark();
 }

@@ -1,12 +1,13 @@
 // A reviewed mask, carried to the frames around; what waits is accepted one by one or all at once.
 /** @import { Carrying, ReviewState } from "./types.d.ts" */
 import { getJson, postJson, postKnowing, remove } from "./api.js";
+import { noteDecisionOn } from "./decisions.js";
 import { button, element, onClick } from "./dom.js";
 import { attempt, say, tell } from "./messages.js";
 import { nameOrNone, reviewerName } from "./reviewer.js";
 import { on, state } from "./state.js";
 import { endingInWords, nextOf } from "./video_curve.js";
-import { forgetFrames, noteState, showFrame } from "./video_frames.js";
+import { forgetFrames, idOf, noteState, showFrame } from "./video_frames.js";
 import { video, waiting } from "./video_state.js";
 
 const PAUSE = 500;
@@ -71,12 +72,21 @@ export function take(decisions) {
   for (const [frame, told] of Object.entries(decisions)) noteState(Number(frame), told);
 }
 
+/** So that each can be undone. @param {Record<string, ReviewState>} decisions */
+function noteAccepted(decisions) {
+  for (const [frame, { review }] of Object.entries(decisions)) {
+    const before = video.decisions.get(Number(frame))?.review?.number ?? null;
+    if (review && review.number !== before) noteDecisionOn(idOf(Number(frame)), before, review.number);
+  }
+}
+
 /** @param {"accept" | "dismiss"} what @param {number[]} frames */
 async function decide(what, frames) {
   if (!reviewerName()) return tell("Please enter your name first: it is saved with the decision.");
   const known = frames.map((frame) => ({ frame, revision: video.decisions.get(frame)?.revision ?? 0 }));
   for (let from = 0; from < known.length; from += 1000) {
     const { refused, decisions } = await postJson(`${path()}/carried`, { what, who: nameOrNone(), frames: known.slice(from, from + 1000) });
+    if (what === "accept") noteAccepted(decisions);
     take(decisions);
     const failed = Object.keys(refused);
     if (failed.length) tell(`Frame ${failed.join(", ")}: ${Object.values(refused)[0]}`);

@@ -18,7 +18,7 @@ let working = /** @type {Promise<void> | null} */ (null);
 let model = "model0"; // the one that is shown where nobody has decided
 
 /** @param {number} frame */
-const idOf = (frame) => `${video.open?.id}-${String(frame).padStart(6, "0")}`;
+export const idOf = (frame) => `${video.open?.id}-${String(frame).padStart(6, "0")}`;
 
 /** @param {string} id */
 const numberOf = (id) => (id.startsWith(`${video.open?.id}-`) ? Number(id.slice(id.lastIndexOf("-") + 1)) : null);

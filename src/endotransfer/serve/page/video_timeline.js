@@ -113,7 +113,10 @@ function tellPlace() {
 function frameUnder(event) {
   const box = canvas.getBoundingClientRect();
   const part = (event.clientX - box.left - EDGE) / (box.width - 2 * EDGE);
-  const frame = frameAt(video.open?.times ?? [0], Math.max(0, Math.min(1, part)) * lastTime());
+  const times = video.open?.times ?? [0];
+  const time = Math.max(0, Math.min(1, part)) * lastTime();
+  const before = frameAt(times, time);
+  const frame = (times[before + 1] ?? Infinity) - time < time - times[before] ? before + 1 : before;
   const reach = Math.max(2, Math.ceil((2 * (video.open?.times.length ?? 1)) / box.width));
   const near = video.points.map(([known]) => known).filter((known) => Math.abs(known - frame) <= reach);
   return near.sort((one, other) => Math.abs(one - frame) - Math.abs(other - frame))[0] ?? frame;

@@ -17,7 +17,8 @@ export function showWalk(walk) {
   const running = walk.state === "running";
   element("walk").hidden = !video.open;
   button("walk-start").hidden = running;
-  button("walk-start").textContent = walk.state === "stopped" ? "Go on" : walk.state === "done" ? "Predict again" : "Predict";
+  button("walk-start").textContent = walk.state === "stopped" ? "Go on" : "Predict";
+  button("walk-start").classList.toggle("primary", walk.state !== "done");
   button("walk-stop").hidden = !running;
   select("walk-rate").disabled = running;
   if (walk.rate) chooseRate(walk.rate);
