@@ -51,7 +51,8 @@ export interface ReviewState {
   carried: Carried | null;
 }
 
-export interface Carried { // a mask from another frame that waits
+// A mask from another frame that waits.
+export interface Carried {
   who: string;
   number: number;
   from: number;
