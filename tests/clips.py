@@ -21,7 +21,8 @@ def wall(seed: int, side: int) -> np.ndarray:
 def disc_of(frame: int, side: int = 64) -> np.ndarray:
     """Where the lesion is in a frame [side, side]."""
     y, x = np.mgrid[:side, :side]
-    return np.hypot(y - 0.5 * side, x - (0.3 * side + 0.4 * frame)) < RADIUS * side / 64
+    found: np.ndarray = np.hypot(y - 0.5 * side, x - (0.3 * side + 0.4 * frame)) < RADIUS * side / 64
+    return found
 
 
 def picture(frame: int, side: int = 64, cut: int = 1000) -> np.ndarray:

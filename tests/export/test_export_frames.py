@@ -54,7 +54,7 @@ def test_frames_and_masks_are_a_folder_to_train_on(ward: Path, tmp_path: Path) -
 def test_other_forms_hold_them_too(ward: Path, tmp_path: Path, form: str) -> None:
     if form == "dicom-seg":
         pytest.importorskip("highdicom")
-    report = export_reviewed(ward, form, tmp_path / "out")  # type: ignore[arg-type]
+    report = export_reviewed(ward, form, tmp_path / "out")
     assert report.images == 2
     if form == "coco":
         content = json.loads((tmp_path / "out" / "annotations.json").read_text())

@@ -10,7 +10,7 @@ from endotransfer.label_values import IGNORE
 from endotransfer.predict.carry.carry_mask import carry_mask
 from endotransfer.predict.carry.holds import Ending, Rules
 from endotransfer.predict.prediction import Pixels
-from tests.predict.carry.moving_lesion import frames_of, iou, paint_lesion, wall, window
+from tests.predict.carry.moving_lesion import Path2D, frames_of, iou, paint_lesion, wall, window
 
 SIZE = (96, 144)
 RULES = Rules(side=144)
@@ -22,8 +22,8 @@ def smooth(index: int) -> tuple[float, float]:
     return 188 + 1.3 * index, 170 + 1.1 * index + 3 * float(np.sin(index / 5))
 
 
-def truths(way: object, count: int) -> list[Pixels]:
-    return [(window(MASK, *way(index), SIZE, 0) > 0.5).astype(np.uint8) for index in range(count)]  # type: ignore[operator]
+def truths(way: Path2D, count: int) -> list[Pixels]:
+    return [(window(MASK, top, left, SIZE, 0) > 0.5).astype(np.uint8) for top, left in map(way, range(count))]
 
 
 def carried(frames: Sequence[Pixels], mask: Pixels, rules: Rules = RULES) -> tuple[list[Pixels], Ending]:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class VideoReader:
         self.time_base: Fraction = self._stream.time_base or 1 / self.rate
         self.aspect: Fraction | None = self._stream.sample_aspect_ratio
 
-    def __enter__(self) -> "VideoReader":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

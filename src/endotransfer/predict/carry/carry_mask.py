@@ -78,7 +78,7 @@ def _view(pixels: Pixels, mask: Area) -> View:
     height, width = mask.shape
     small = Image.fromarray(pixels).resize((width, height), Image.Resampling.BOX)
     colours = np.asarray(small, np.float32) / np.float32(255)
-    grey: Grey = colours @ _WEIGHTS
+    grey: Grey = (colours @ _WEIGHTS).astype(np.float32)
     grey *= np.float32(_BRIGHTNESS / max(float(grey.mean()), _DARK))  # the light of an endoscope comes and goes
     return View(colours, grey, mask)
 

@@ -62,8 +62,8 @@ class VideoDesk:
             return {}
         names = (path.name.removesuffix(".json") for path in reviews_folder(self.folder).glob("*@*.json"))
         frames = [found for name in names if (found := parse_frame_name(name)) and found.video == entry.name]
-        found = {frame.number: known_record(self.folder, frame_name(*frame)) for frame in sorted(frames)}
-        return {number: record for number, record in found.items() if record.versions}
+        records = {frame.number: known_record(self.folder, frame_name(*frame)) for frame in sorted(frames)}
+        return {number: record for number, record in records.items() if record.versions}
 
     def keep_picture(self, entry: VideoEntry, number: int, read: Callable[[], Pixels] | None = None) -> None:
         """Make sure that a frame lies in the cache as a picture."""
