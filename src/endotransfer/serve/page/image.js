@@ -9,9 +9,10 @@ import { state } from "./state.js";
 /** @param {Row} row @returns {Promise<OpenImage>} */
 export async function openImage(row) {
   const path = `/api/images/${row.id}`;
-  const [found, picture] = await Promise.all([getJson(path), getBitmap(`${path}/picture`)]);
+  const predicted = row.area !== null && row.area !== undefined; // then its maps need not wait for its figures
+  const [found, picture, early] = await Promise.all([getJson(path), getBitmap(`${path}/picture`), predicted ? loadMaps(path) : null]);
   const details = /** @type {Details} */ (found);
-  const maps = await Promise.all(state.about.models.map((_, model) => getNumbers(`${path}/map/${model}`).then(readMap)));
+  const maps = early ?? await loadMaps(path);
   const truth = details.truth ? await getNumbers(`${path}/truth`).then(readMask).catch(() => null) : null;
   const [height, width] = details.shown;
   /** @type {OpenImage} */
@@ -24,6 +25,9 @@ export async function openImage(row) {
   await loadReviews(image);
   return image;
 }
+
+/** @param {string} path */
+const loadMaps = (path) => Promise.all(state.about.models.map((_, model) => getNumbers(`${path}/map/${model}`).then(readMap)));
 
 /** The masks that people have saved, as the record of the image names them now. @param {OpenImage} image */
 export async function loadReviews(image) {

@@ -1,4 +1,5 @@
 // The frames of the open video in the place of the images of the list: shown, gone through, decided on.
+/** @import { CurvePoint } from "./video_curve.js" */
 /** @import { Desk, OpenImage, ReviewState, Row } from "./types.d.ts" */
 import { getJson } from "./api.js";
 import { element, make } from "./dom.js";
@@ -8,7 +9,7 @@ import { remember } from "./memory.js";
 import { attempt, say } from "./messages.js";
 import { emit, on, state } from "./state.js";
 import { clock, nextOf, peaks } from "./video_curve.js";
-import { video, waiting } from "./video_state.js";
+import { pointAt, video, waiting } from "./video_state.js";
 
 const KEPT = 10; // open frames
 /** @type {Map<string, Promise<OpenImage>>} */
@@ -23,11 +24,22 @@ export const idOf = (frame) => `${video.open?.id}-${String(frame).padStart(6, "0
 /** @param {string} id */
 const numberOf = (id) => (id.startsWith(`${video.open?.id}-`) ? Number(id.slice(id.lastIndexOf("-") + 1)) : null);
 
+/** A frame that nobody has looked at yet is found in the video and predicted. @param {number} frame */
+const found = async (frame) =>
+  openImage({ ...await getJson(`/api/videos/${video.open?.id}/frames/${frame}`), uploaded: Boolean(video.open?.uploaded) });
+
+/** One that is predicted lies ready. @param {number} frame @param {CurvePoint} point @returns {Row} */
+const rowAt = (frame, [, area, doubt]) => ({
+  id: idOf(frame), name: `${video.open?.name}@${String(frame).padStart(6, "0")}`, uploaded: Boolean(video.open?.uploaded), area, doubt,
+  tag: null, finding: null, split: null, patient: null, truth: false, unreadable: false, disagreement: null, iou: null,
+  ...(video.decisions.get(frame) ?? { revision: 0, review: null, second: [], carried: null }),
+});
+
 /** @param {number} frame @returns {Promise<OpenImage>} */
 function open(frame) {
   const id = idOf(frame);
-  const known = opened.get(id) ?? getJson(`/api/videos/${video.open?.id}/frames/${frame}`)
-    .then((row) => openImage({ ...row, uploaded: Boolean(video.open?.uploaded) }));
+  const point = pointAt(frame);
+  const known = opened.get(id) ?? (point ? openImage(rowAt(frame, point)).catch(() => found(frame)) : found(frame));
   opened.delete(id);
   opened.set(id, known);
   known.catch(() => opened.delete(id));
@@ -71,6 +83,8 @@ async function put(frame) {
     noteState(frame, image);
     remember(`video.${state.about.folder}`, `${details.id}@${frame}`);
     emit("image");
+    const next = video.playing ? nextOf(video.points.map(([one]) => one), frame, 1) : null;
+    if (next !== null) open(next).catch(() => {});
     if (!video.playing) say(`${clock(details.times[frame])}, frame ${frame}${image.review ? `, ${image.review.decision}` : ""}`);
   } catch (error) {
     if (wanted !== null) return; // somebody has gone on already
