@@ -194,7 +194,7 @@ def test_by_touch(browser: Any, viewer: Server, said: list[str]) -> None:
     page.context.close()
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_and_can_be_read(
     browser: Any, viewer: Server, said: list[str], width: int, height: int, scheme: str
@@ -205,6 +205,10 @@ def test_it_fits_and_can_be_read(
     cut = """() => [...document.querySelectorAll("#video button, #video select")]
       .filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1).map((one) => one.id)"""
     assert page.evaluate(cut) == []
+    inside = """() => { const edge = document.querySelector(".stage").getBoundingClientRect().right + 0.5;
+      return [...document.querySelectorAll("#timeline-box *")].filter((one) => one.offsetParent && !one.closest(".spoken")
+        && one.tagName !== "OPTION" && one.getBoundingClientRect().right > edge).map((one) => one.outerHTML); }"""
+    assert page.evaluate(inside) == []
     page.context.close()
 
 

@@ -30,7 +30,7 @@ HALF = 128  # the code from which the most probable class is not class 0
 Labels = NDArray[np.uint8]
 
 
-class Shelf(Protocol):
+class PredictionStore(Protocol):
     """Where predictions may outlive the server."""
 
     def read(self, entry: CatalogueEntry) -> tuple[ImageFigures, list[bytes]] | None: ...
@@ -89,9 +89,13 @@ class Predictions:
     """Figures and maps of images, each image computed once for all models; figures stay, maps while there is room."""
 
     def __init__(
-        self, models: Sequence[Model], cache: LruCache, classes: Classes | None = None, shelf: Shelf | None = None
+        self,
+        models: Sequence[Model],
+        cache: LruCache,
+        classes: Classes | None = None,
+        store: PredictionStore | None = None,
     ) -> None:
-        self.models, self._shelf = models, shelf
+        self.models, self._store = models, store
         self.names = models[0].predictor.classes
         self.figures: dict[str, ImageFigures] = {}
         self._cache = cache
@@ -125,12 +129,12 @@ class Predictions:
         self.figures.pop(entry.id, None)
 
     def _compute(self, entry: CatalogueEntry) -> list[bytes]:
-        known = None if self._shelf is None else self._shelf.read(entry)
+        known = None if self._store is None else self._store.read(entry)
         figures, maps = self._predict(entry) if known is None else known
         for place, content in enumerate(maps):
             self._cache.put(("map", entry.id, place), content)
-        if known is None and self._shelf is not None:
-            self._shelf.write(entry, figures, maps)
+        if known is None and self._store is not None:
+            self._store.write(entry, figures, maps)
         self.figures[entry.id] = figures
         return maps
 

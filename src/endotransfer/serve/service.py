@@ -30,7 +30,7 @@ from endotransfer.serve.pictures import (
 from endotransfer.serve.predictions import Model, Predictions, load_models
 from endotransfer.serve.turns import Turns
 from endotransfer.serve.uploads import Uploads
-from endotransfer.serve.video.video_cache import FrameShelf, VideoCache
+from endotransfer.serve.video.video_cache import FrameStore, VideoCache
 from endotransfer.serve.video.video_desk import VideoDesk
 
 T = TypeVar("T")
@@ -51,9 +51,9 @@ class Service:
 
     def _open(self, models: list[Model]) -> None:
         self.models, self.cache = models, LruCache()
-        shelf = FrameShelf(self._videos_kept, [model.predictor.model.info.sha256 for model in models])
-        self.predictions = Predictions(models, self.cache, self.catalogue.classes, shelf)
-        self.videos.show_models(self.predictions, shelf)
+        store = FrameStore(self._videos_kept, [model.predictor.model.info.sha256 for model in models])
+        self.predictions = Predictions(models, self.cache, self.catalogue.classes, store)
+        self.videos.show_models(self.predictions, store)
         self.survey = Survey([*self.catalogue.entries.values()], self.predictions.look, lambda: self.turns.taken > 0)
 
     def show_runs(self, runs: Sequence[Path]) -> None:

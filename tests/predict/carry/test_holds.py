@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from endotransfer.predict.carry import holds
-from endotransfer.predict.carry.holds import Rules, View
+from endotransfer.predict.carry.holds import FrameView, Rules
 from endotransfer.predict.carry.optical_flow import OUTSIDE, fetch, flow_between, follow, grid
 
 RULES = Rules()
@@ -90,13 +90,13 @@ def test_areas_have_bounds_at_every_step_and_in_all() -> None:
     assert jumps(100, 100, 76, RULES) and jumps(100, 1, 0, RULES)
 
 
-def look(inside: float, outside: float, shift: int = 0) -> View:
+def look(inside: float, outside: float, shift: int = 0) -> FrameView:
     mask = np.zeros((30, 30), bool)
     mask[10:20, 10:20] = True
     y, x = np.mgrid[:30, :30]
     grey = np.where(mask, inside, outside) + 0.1 * np.sin((x + shift) * 1.3) * np.cos(y * 0.9)
     colours = np.stack([grey] * 3, -1).astype(np.float32)
-    return View(colours, grey.astype(np.float32), mask)
+    return FrameView(colours, grey.astype(np.float32), mask)
 
 
 def test_it_looks_different_where_contrast_or_texture_go() -> None:

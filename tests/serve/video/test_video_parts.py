@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from endotransfer.batch import Sample
 from endotransfer.data.folders.video_files import list_videos
 from endotransfer.serve.image_catalogue import CatalogueEntry
-from endotransfer.serve.video.video_cache import FrameShelf, VideoCache
+from endotransfer.serve.video.video_cache import FrameStore, VideoCache
 from endotransfer.serve.video.video_walk import frames_at
 from tests.clips import disc_of
 from tests.serve.test_page_types import compare
@@ -38,14 +38,14 @@ def entry(cache: VideoCache, number: int) -> CatalogueEntry:
 
 def test_what_is_kept_is_read_back_and_half_a_file_counts_as_none(tmp_path: Path) -> None:
     cache = VideoCache(tmp_path)
-    shelf, other = FrameShelf(cache, ["a"]), FrameShelf(cache, ["a", "b"])
-    shelf.write(entry(cache, 7), {"area": 0.25, "doubt": 0.5, "shown": [4, 4]}, [b"one", b"two"])
-    assert shelf.read(entry(cache, 7)) == ({"area": 0.25, "doubt": 0.5, "shown": [4, 4]}, [b"one", b"two"])
-    assert list(shelf.all_figures("d" * 32)) == [(7, {"area": 0.25, "doubt": 0.5, "shown": [4, 4]})]
-    assert other.read(entry(cache, 7)) is None and shelf.read(entry(cache, 8)) is None  # other models, other frame
+    store, other = FrameStore(cache, ["a"]), FrameStore(cache, ["a", "b"])
+    store.write(entry(cache, 7), {"area": 0.25, "doubt": 0.5, "shown": [4, 4]}, [b"one", b"two"])
+    assert store.read(entry(cache, 7)) == ({"area": 0.25, "doubt": 0.5, "shown": [4, 4]}, [b"one", b"two"])
+    assert list(store.all_figures("d" * 32)) == [(7, {"area": 0.25, "doubt": 0.5, "shown": [4, 4]})]
+    assert other.read(entry(cache, 7)) is None and store.read(entry(cache, 8)) is None  # other models, other frame
     file = next(tmp_path.rglob("*.safetensors"))
     file.write_bytes(file.read_bytes()[:40])
-    assert shelf.read(entry(cache, 7)) is None and list(shelf.all_figures("d" * 32)) == []
+    assert store.read(entry(cache, 7)) is None and list(store.all_figures("d" * 32)) == []
 
 
 def test_the_video_that_nobody_used_for_longest_makes_room(tmp_path: Path) -> None:

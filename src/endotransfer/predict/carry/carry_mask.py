@@ -11,8 +11,8 @@ from endotransfer.label_values import IGNORE
 from endotransfer.predict.carry.holds import (
     Area,
     Ending,
+    FrameView,
     Rules,
-    View,
     area_jumps,
     looks_different,
     lost,
@@ -54,7 +54,7 @@ def carry_mask(start: Pixels, mask: Pixels, following: Iterable[Pixels], rules: 
         if scene_cut(view.grey, sample(before.grey, grid(*size) + back), rules):
             return "cut"
         places = follow(places, back)
-        now = View(view.colours, view.grey, _fetched(first.mask, places))
+        now = FrameView(view.colours, view.grey, _fetched(first.mask, places))
         ending = _ending(first, before, now, (back, forth), places, rules)
         if ending is not None:
             return ending
@@ -64,7 +64,7 @@ def carry_mask(start: Pixels, mask: Pixels, following: Iterable[Pixels], rules: 
 
 
 def _ending(
-    first: View, before: View, now: View, flows: tuple[Flow, Flow], places: Flow, rules: Rules
+    first: FrameView, before: FrameView, now: FrameView, flows: tuple[Flow, Flow], places: Flow, rules: Rules
 ) -> Ending | None:
     start, last, present = (float(view.mask.sum()) for view in (first, before, now))
     if area_jumps(start, last, present, rules):
@@ -74,13 +74,13 @@ def _ending(
     return "changed" if looks_different(first, now, sample(first.grey, places), rules) else None
 
 
-def _view(pixels: Pixels, mask: Area) -> View:
+def _view(pixels: Pixels, mask: Area) -> FrameView:
     height, width = mask.shape
     small = Image.fromarray(pixels).resize((width, height), Image.Resampling.BOX)
     colours = np.asarray(small, np.float32) / np.float32(255)
     grey: Grey = (colours @ _WEIGHTS).astype(np.float32)
     grey *= np.float32(_BRIGHTNESS / max(float(grey.mean()), _DARK))  # the light of an endoscope comes and goes
-    return View(colours, grey, mask)
+    return FrameView(colours, grey, mask)
 
 
 def _fetched(mask: Area, places: Flow) -> Area:

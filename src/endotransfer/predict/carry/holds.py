@@ -31,7 +31,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class View:
+class FrameView:
     """A frame as the rules see it: `colours` [h, w, 3], `grey` [h, w], the `mask` [h, w] in it."""
 
     colours: NDArray[np.float32]
@@ -56,7 +56,7 @@ def lost(mask: Area, back: Flow, forth: Flow, rules: Rules) -> bool:
     return bool((strays <= allowed).mean() < rules.consistent)
 
 
-def looks_different(start: View, now: View, moved: Grey, rules: Rules) -> bool:
+def looks_different(start: FrameView, now: FrameView, moved: Grey, rules: Rules) -> bool:
     """Colour against the surround, and texture of mask and surround, compared with the start.
 
     `moved`: the start's grey values, carried along as the mask was.
@@ -76,7 +76,7 @@ def area_jumps(start: float, before: float, now: float, rules: Rules) -> bool:
     return not 1 / rules.step <= now / before <= rules.step
 
 
-def contrast(view: View) -> NDArray[np.float32]:
+def contrast(view: FrameView) -> NDArray[np.float32]:
     """Mean colour [3] of the mask less that of its surround."""
     ring = surround(view.mask)
     inside: NDArray[np.float32] = view.colours[view.mask].mean(0)

@@ -47,7 +47,7 @@ class CarryProgress:
 
 
 @dataclass(frozen=True)
-class Origin:
+class CarriedDecision:
     """The decision that is carried: its frame, its mask [H, W] at the size of the video."""
 
     frame: int
@@ -59,7 +59,7 @@ class Carrying:
     """Propose the mask for the frames of `wanted`, forward and then backward, until it stops holding."""
 
     def __init__(
-        self, folder: Path, entry: VideoEntry, facts: VideoFacts, origin: Origin, who: str,
+        self, folder: Path, entry: VideoEntry, facts: VideoFacts, origin: CarriedDecision, who: str,
         wanted: Callable[[int], bool], rules: Rules | None = None,
     ) -> None:  # fmt: skip
         self._folder, self._entry, self._facts, self._origin = folder, entry, facts, origin

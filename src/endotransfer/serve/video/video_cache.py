@@ -65,7 +65,7 @@ class VideoCache:
             del sizes[old]
 
 
-class FrameShelf:
+class FrameStore:
     """What a set of models said of frames: figures and encoded maps, one file a frame."""
 
     def __init__(self, cache: VideoCache, models: Sequence[str]) -> None:

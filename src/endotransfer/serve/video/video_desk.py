@@ -14,10 +14,10 @@ from endotransfer.errors import ConfigError, EndotransferError
 from endotransfer.serve.answers import Refusal, refuse_fault
 from endotransfer.serve.predictions import Predictions
 from endotransfer.serve.review_state import known_record
-from endotransfer.serve.video.carrying import Carrying, Origin
-from endotransfer.serve.video.video_cache import FrameShelf, VideoCache
+from endotransfer.serve.video.carrying import CarriedDecision, Carrying
+from endotransfer.serve.video.video_cache import FrameStore, VideoCache
 from endotransfer.serve.video.video_catalogue import VideoCatalogue, VideoEntry, VideoFacts
-from endotransfer.serve.video.video_walk import MOST, WALK, Progress, VideoWalk, frames_at, last_walk
+from endotransfer.serve.video.video_walk import MOST, WALK, VideoWalk, WalkProgress, frames_at, last_walk
 
 Figures = dict[int, tuple[float, float]]  # frame -> area, doubt
 
@@ -31,11 +31,11 @@ class VideoDesk:
         self._walk: tuple[str, VideoWalk] | None = None
         self._carrying: Carrying | None = None
 
-    def show_models(self, predictions: Predictions, shelf: FrameShelf) -> None:
+    def show_models(self, predictions: Predictions, store: FrameStore) -> None:
         """From now on these say what is in the frames."""
         self.stop(for_good=False)
         self._walk = None
-        self._predictions, self._shelf = predictions, shelf
+        self._predictions, self._store = predictions, store
         self._figures: dict[str, Figures] = {}
 
     def facts(self, entry: VideoEntry) -> VideoFacts:
@@ -52,7 +52,7 @@ class VideoDesk:
     def figures(self, entry: VideoEntry) -> Figures:
         """Of every frame that was predicted, in the order in which they became known."""
         if entry.id not in self._figures:
-            stored = self._shelf.all_figures(self.facts(entry).digest)
+            stored = self._store.all_figures(self.facts(entry).digest)
             self._figures[entry.id] = {number: (found["area"], found["doubt"]) for number, found in stored}
         return self._figures[entry.id]
 
@@ -108,14 +108,14 @@ class VideoDesk:
             except Refusal:
                 continue
 
-    def progress(self, entry: VideoEntry) -> Progress:
+    def progress(self, entry: VideoEntry) -> WalkProgress:
         if self._walk is not None and self._walk[0] == entry.id:
             return self._walk[1].progress
         facts = self.facts(entry)
         rate, state = last_walk(self._note(facts))
         numbers = frames_at(facts.index.times, rate) if rate > 0 else []
         done = len(self.figures(entry).keys() & set(numbers))
-        return Progress(
+        return WalkProgress(
             "none" if state == "none" else "done" if state == "done" else "stopped", rate, done, len(numbers)
         )
 
@@ -150,7 +150,7 @@ class VideoDesk:
         self.stop_carrying()
         self.catalogue.close()
 
-    def _origin(self, entry: VideoEntry, number: int, expected: int) -> Origin:
+    def _origin(self, entry: VideoEntry, number: int, expected: int) -> CarriedDecision:
         assert self.folder is not None
         name = frame_name(entry.name, number)
         record = known_record(self.folder, name)
@@ -162,7 +162,7 @@ class VideoDesk:
         mask = read_version_mask(self.folder, name, version, len(self._predictions.names))
         if not ((mask > 0) & (mask < 255)).any():
             raise Refusal(409, "empty", "nothing is marked in this frame that could be carried.")
-        return Origin(number, version, mask)
+        return CarriedDecision(number, version, mask)
 
     def _take(self, entry: VideoEntry, number: int, read: Callable[[], Pixels]) -> None:
         self.keep_picture(entry, number, read)
@@ -172,4 +172,4 @@ class VideoDesk:
         self.figures(entry)[number] = found["area"], found["doubt"]
 
     def _note(self, facts: VideoFacts) -> Path:
-        return self._shelf.folder_of(facts.digest) / WALK
+        return self._store.folder_of(facts.digest) / WALK

@@ -33,7 +33,7 @@ def frames_at(times: list[float], rate: float) -> list[int]:
 
 
 @dataclass
-class Progress:
+class WalkProgress:
     """`left`: seconds; `lost`: frames that cannot be decoded."""
 
     state: State = "none"
@@ -55,7 +55,7 @@ class VideoWalk:
         self._file, self._numbers, self._known, self._take = file, numbers, known, take
         self._waits, self._note = somebody_waits, note
         self._stop = threading.Event()
-        self.progress = Progress("running", rate, 0, len(numbers))
+        self.progress = WalkProgress("running", rate, 0, len(numbers))
         self._thread = threading.Thread(target=self._work, daemon=True)
 
     def start(self) -> None:
