@@ -206,8 +206,10 @@ def test_it_fits_and_can_be_read(
       .filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1).map((one) => one.id)"""
     assert page.evaluate(cut) == []
     inside = """() => { const edge = document.querySelector(".stage").getBoundingClientRect().right + 0.5;
-      return [...document.querySelectorAll("#timeline-box *")].filter((one) => one.offsetParent && !one.closest(".spoken")
-        && one.tagName !== "OPTION" && one.getBoundingClientRect().right > edge).map((one) => one.outerHTML); }"""
+      return [...document.querySelectorAll("#timeline-box *")]
+        .filter((one) => one.offsetParent && !one.closest(".spoken"))
+        .filter((one) => one.tagName !== "OPTION" && one.getBoundingClientRect().right > edge)
+        .map((one) => one.outerHTML); }"""
     assert page.evaluate(inside) == []
     page.context.close()
 
