@@ -66,6 +66,7 @@ async function openVideo(row, frame = 0) {
   pause();
   forgetFrames();
   const details = /** @type {VideoDetails} */ (await getJson(`/api/videos/${row.id}`));
+  if (!state.desk) return; // one has gone to another view meanwhile
   Object.assign(video, { open: details, points: [], known: details.known, decisions: new Map(), frame });
   take(details.decisions);
   addPoints(details.curve);
