@@ -12,7 +12,7 @@ import pytest
 BUDGETS = {
     "tests": 30,
     "tests/api": 60,
-    "tests/browser": 270,
+    "tests/browser": 340,
     "tests/cli": 90,
     "tests/compare": 90,
     "tests/config": 15,
@@ -26,12 +26,12 @@ BUDGETS = {
     "tests/methods": 15,
     "tests/metrics": 60,
     "tests/models": 150,
-    "tests/predict": 60,
+    "tests/predict": 80,
     "tests/pseudo_labels": 150,
     "tests/recipes": 15,
     "tests/report": 100,
     "tests/robust": 300,
-    "tests/serve": 150,
+    "tests/serve": 200,
     "tests/setup": 30,
     "tests/testing": 90,
 }

@@ -47,7 +47,9 @@ def test_the_runs_tab_shows_curves_and_growing_labels(visit: Callable[..., Any])
     assert "epoch" in page.locator("#runs .charts figcaption span").first.inner_text()
     page.focus("#tab-runs")
     page.keyboard.press("ArrowLeft")
-    assert page.locator("#images").is_visible()
+    page.wait_for_selector("#videos-note:has-text('No video yet')")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("#images .stage").is_visible()
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -150,7 +150,7 @@ def test_a_decision_can_be_taken_back_and_made_again(client: TestClient, folder:
     name, image = next(iter(ids(client).items()))
     accept(client, image)
     said = take_back(client, image, known=1)
-    assert (said.status_code, said.json()) == (200, {"revision": 2, "review": None, "second": []})
+    assert (said.status_code, said.json()) == (200, {"revision": 2, "review": None, "second": [], "carried": None})
     assert read_review(folder, name) is None
     assert client.get(f"/api/images/{image}/reviewed").json()["code"] == "no-review"
     assert take_back(client, image, known=2).json()["code"] == "no-review"

@@ -17,6 +17,7 @@ from endotransfer.serve.routes_images import image_routes
 from endotransfer.serve.routes_learning import learning_routes
 from endotransfer.serve.routes_review import review_routes
 from endotransfer.serve.routes_runs import run_routes
+from endotransfer.serve.routes_video import video_routes
 from endotransfer.serve.security import AccessControl
 from endotransfer.serve.service import Service
 
@@ -47,6 +48,7 @@ def create_app(
     app.include_router(image_routes(service))
     app.include_router(click_routes(service))
     app.include_router(run_routes(service))
+    app.include_router(video_routes(service))
     app.include_router(learning_routes(service))
     app.include_router(export_routes(service))
     _add_page(app)

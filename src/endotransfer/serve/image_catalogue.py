@@ -12,6 +12,7 @@ from endotransfer.data.folders.faults import FaultError
 from endotransfer.data.folders.listing import list_files
 from endotransfer.data.folders.read_folder import to_sample
 from endotransfer.data.folders.scan_folder import scan_folder
+from endotransfer.data.folders.video_files import list_videos
 from endotransfer.errors import DataError
 from endotransfer.serve.answers import refuse_unknown
 from endotransfer.serve.image_figures import ImageFigures
@@ -27,6 +28,7 @@ class CatalogueEntry:
     name: str
     sample: Sample
     uploaded: bool = False
+    source: str | None = None  # of a frame: the digest of its video
 
 
 class ImageCatalogue:
@@ -78,8 +80,8 @@ def _plain(folder: Path) -> list[Sample]:
     if not folder.is_dir():
         raise DataError(f"there is no folder {folder}; give --images a folder of images.")
     listing = list_files(folder, folder)
-    if not listing.files:
-        raise DataError(f"{folder} holds no image; give --images a folder of images.")
+    if not listing.files and not list_videos(folder):
+        raise DataError(f"{folder} holds no image; give --images a folder of images or videos.")
     called = folder.resolve().name
     return [Sample(f"{called}/{name}", path) for name, path in listing.files.items()]
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,14 @@ from endotransfer.serve.pictures import (
 THUMBNAIL_ROOM = 24_000_000  # bytes; an image and its mask have some six thousand
 HALF = 128  # the code from which the most probable class is not class 0
 Labels = NDArray[np.uint8]
+
+
+class PredictionStore(Protocol):
+    """Where predictions may outlive the server."""
+
+    def read(self, entry: CatalogueEntry) -> tuple[ImageFigures, list[bytes]] | None: ...
+
+    def write(self, entry: CatalogueEntry, figures: ImageFigures, maps: Sequence[bytes]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -87,8 +96,14 @@ def labels_of(encoded: NDArray[np.uint8], threshold: int = HALF) -> Labels:
 class Predictions:
     """Figures and maps of images, each image computed once for all models; figures stay, maps while there is room."""
 
-    def __init__(self, models: Sequence[Model], cache: LruCache, classes: Classes | None = None) -> None:
-        self.models = models
+    def __init__(
+        self,
+        models: Sequence[Model],
+        cache: LruCache,
+        classes: Classes | None = None,
+        store: PredictionStore | None = None,
+    ) -> None:
+        self.models, self._store = models, store
         self.names = models[0].predictor.classes
         self.figures: dict[str, ImageFigures] = {}
         self._cache = cache
@@ -127,18 +142,25 @@ class Predictions:
         self.figures.pop(entry.id, None)
 
     def _compute(self, entry: CatalogueEntry) -> list[bytes]:
+        known = None if self._store is None else self._store.read(entry)
+        figures, maps = self._predict(entry) if known is None else known
+        for place, content in enumerate(maps):
+            self._cache.put(("map", entry.id, place), content)
+        if known is None and self._store is not None:
+            self._store.write(entry, figures, maps)
+        self.figures[entry.id] = figures
+        return maps
+
+    def _predict(self, entry: CatalogueEntry) -> tuple[ImageFigures, list[bytes]]:
         pixels, size = read_shown(entry.sample.image)
         found = [model.predictor.predict(pixels) for model in self.models]
         maps = [as_png(encode(prediction.probabilities)) for prediction in found]
-        for place, content in enumerate(maps):
-            self._cache.put(("map", entry.id, place), content)
         self.thumbnails.put(("thumbnail", entry.id), thumbnail(pixels))
         self.thumbnails.put(("mask", entry.id), mask_thumbnail(found[0].mask))
         models = [self._figures_of(prediction) for prediction in found]
         figures: ImageFigures = {"size": size, "shown": list(pixels.shape[:2]), "models": models}
         self._compare(entry, figures, [prediction.mask for prediction in found])
-        self.figures[entry.id] = figures
-        return maps
+        return figures, maps
 
     def _figures_of(self, prediction: Prediction) -> ModelFigures:
         shares = np.bincount(prediction.mask.ravel(), minlength=len(self.names)) / prediction.mask.size

@@ -80,7 +80,16 @@ def save(
     model = None if asked.model is None else predictions.models[asked.model].name
     threshold = asked.threshold if asked.decision == "accepted" else None
     review = Review(
-        asked.decision, asked.who, now(), model, __version__, threshold, asked.blind, asked.reading, asked.adjudicated
+        asked.decision,
+        asked.who,
+        now(),
+        model,
+        __version__,
+        threshold,
+        asked.blind,
+        asked.reading,
+        asked.adjudicated,
+        source=entry.source,
     )
     return write_review(
         folder, entry.name, review, resize_labels(mask, sizes["size"]),

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from endotransfer.data.folders.review_files import read_record
-from endotransfer.data.folders.review_record import ReviewRecord, in_force, second_readings
+from endotransfer.data.folders.review_record import ReviewRecord, in_force, proposal, second_readings
 from endotransfer.errors import DataError
 
 
@@ -17,12 +17,16 @@ def known_record(folder: Path | None, name: str) -> ReviewRecord:
 
 
 def state_of(record: ReviewRecord) -> dict[str, object]:
-    """`revision`: what the next change must name; `second`: by whom there are second readings."""
-    first = in_force(record.versions)
+    """`revision`: what the next change must name; `second`: by whom there are second readings.
+
+    `carried`: a mask from another frame that waits for a person.
+    """
+    first, waiting = in_force(record.versions), proposal(record.versions)
     return {
         "revision": record.revision,
         "review": None if first is None else {**asdict(first.review()), "number": first.number},
         "second": [
             {"who": one.who, "when": one.when, "number": one.number} for one in second_readings(record.versions)
         ],
+        "carried": waiting and {"who": waiting.who, "number": waiting.number, "from": waiting.carried_from},
     }

@@ -31,7 +31,7 @@ def image_routes(service: Service) -> APIRouter:
         service.survey.start()
         figures = service.predictions.figures
         entries = in_order(service.catalogue.entries.values(), order, figures)
-        rows = [_row(service, entry) for entry in entries]
+        rows = [row_of(service, entry) for entry in entries]
         return JSONResponse({"images": rows, "survey": service.survey.progress()})  # as it is: rows are plain
 
     @routes.get("/survey")
@@ -41,7 +41,7 @@ def image_routes(service: Service) -> APIRouter:
     @routes.get("/images/{image}")
     async def details(image: str) -> dict[str, object]:
         entry = service.find(image)
-        return {**await service.look(entry), **_row(service, entry)}
+        return {**await service.look(entry), **row_of(service, entry)}
 
     @routes.get("/images/{image}/map/{model}")
     async def probability_map(image: str, model: int) -> Response:
@@ -70,7 +70,7 @@ def image_routes(service: Service) -> APIRouter:
     return routes
 
 
-def _row(service: Service, entry: CatalogueEntry) -> dict[str, object]:
+def row_of(service: Service, entry: CatalogueEntry) -> dict[str, object]:
     """An image as the list shows it: what is known without computing anything."""
     figures: ImageFigures = service.predictions.figures.get(entry.id, {})
     record = known_record(None if entry.uploaded else service.catalogue.folder, entry.name)

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from endotransfer import __version__
 from endotransfer.data.class_colours import colour_table
+from endotransfer.data.read.decode import read_header
 from endotransfer.data.read.image_limits import FORMATS, MAX_PIXELS, MAX_UPLOAD_BYTES
 from endotransfer.engine.model_info import ModelInfo
 from endotransfer.errors import EndotransferError
@@ -16,6 +17,7 @@ from endotransfer.serve.image_catalogue import CatalogueEntry, ImageCatalogue
 from endotransfer.serve.image_figures import ImageFigures
 from endotransfer.serve.lru_cache import LruCache
 from endotransfer.serve.pictures import (
+    SHOWN_SIDE,
     Pixels,
     SuperpixelSize,
     as_jpeg,
@@ -28,6 +30,8 @@ from endotransfer.serve.predictions import Model, Predictions, load_models
 from endotransfer.serve.prepared_images import PreparedImages
 from endotransfer.serve.turns import Turns
 from endotransfer.serve.uploads import Uploads
+from endotransfer.serve.video.video_cache import FrameStore, VideoCache
+from endotransfer.serve.video.video_desk import VideoDesk
 
 T = TypeVar("T")
 
@@ -40,6 +44,8 @@ class Service:
         self.preparing = Turns(parallel=1)  # a queue of its own: an encoder that takes seconds keeps nobody waiting
         self.catalogue = ImageCatalogue(images)
         self.turns = Turns()
+        self._videos_kept = VideoCache()
+        self.videos = VideoDesk(images, self._videos_kept, lambda: self.turns.taken > 0)
         self.forms = Turns(parallel=4)  # each holds a whole file in memory
         self._open(load_models(runs))
         self.uploads = Uploads(lambda entry: self.predictions.forget(entry))
@@ -47,7 +53,9 @@ class Service:
 
     def _open(self, models: list[Model]) -> None:
         self.models, self.cache = models, LruCache()
-        self.predictions = Predictions(models, self.cache, self.catalogue.classes)
+        store = FrameStore(self._videos_kept, [model.predictor.model.info.sha256 for model in models])
+        self.predictions = Predictions(models, self.cache, self.catalogue.classes, store)
+        self.videos.show_models(self.predictions, store)
         self.survey = Survey([*self.catalogue.entries.values()], self.predictions.look, lambda: self.turns.taken > 0)
 
     def show_runs(self, runs: Sequence[Path]) -> None:
@@ -64,12 +72,16 @@ class Service:
         return self.catalogue.folder
 
     def find(self, image: str) -> CatalogueEntry:
-        """The image with this id, of the folder or uploaded."""
-        return self.uploads.find(image) or self.catalogue.find(image)
+        """The image with this id, of the folder or uploaded, or a frame of a video."""
+        return self.uploads.find(image) or self._frame(image) or self.catalogue.find(image)
 
     def find_reviewable(self, image: str) -> CatalogueEntry:
         _ = self.folder
-        return self.catalogue.find(image)
+        frame = self._frame(image)
+        return frame if frame is not None and not frame.uploaded else self.catalogue.find(image)
+
+    def _frame(self, image: str) -> CatalogueEntry | None:
+        return told(lambda: self.videos.catalogue.find_frame(image))
 
     def model_index(self, model: int) -> int:
         if not 0 <= model < len(self.models):
@@ -99,6 +111,8 @@ class Service:
             return await self.turns.run(lambda: told(lambda: self.predictions.thumbnail(entry)))
         if kind == "thumbnail":
             return await self._made(entry, kind, thumbnail, self.predictions.thumbnails)
+        if entry.source is not None and (known := await self.turns.run(lambda: as_it_is(entry))):
+            return known
         return await self._made(entry, kind, as_jpeg)
 
     async def superpixels(self, entry: CatalogueEntry, size: SuperpixelSize) -> bytes:
@@ -133,8 +147,15 @@ class Service:
 
     def close(self) -> None:
         self.survey.stop()
+        self.videos.close()
         self.exports.close()
         self.uploads.close()
+
+
+def as_it_is(entry: CatalogueEntry) -> bytes | None:
+    """The picture of a frame, which the cache holds as JPEG already; None where it is too large to be shown."""
+    header = told(lambda: read_header(entry.sample.image))
+    return entry.sample.image.read_bytes() if max(header.height, header.width) <= SHOWN_SIDE else None
 
 
 def _described(info: ModelInfo) -> dict[str, object]:

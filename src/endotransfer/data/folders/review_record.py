@@ -11,6 +11,8 @@ from typing import Literal, get_args
 Decision = Literal["accepted", "corrected", "rejected"]
 DECISIONS: tuple[str, ...] = get_args(Decision)
 TAKEN_BACK: Literal["taken back"] = "taken back"
+CARRIED: Literal["carried"] = "carried"  # a mask from another frame of a video, until a person accepts it
+CARRIED_LINE = "\0carried"  # what such masks follow on: no reader has this name
 Reading = Literal["first", "second"]
 FORMAT: Literal[2] = 2  # 1: a flat record beside NAME.png, one decision and no history
 
@@ -28,14 +30,18 @@ class Review:
     blind: bool = False  # whether it was drawn without sight of a model's mask
     reading: Reading = "first"  # a second reading stands beside the first and never replaces it
     adjudicated: bool = False  # whether it settles two readings
+    carried_from: int | None = None  # the frame of the same video that the mask was drawn on
+    source: str | None = None  # digest of the video
 
 
 @dataclass(frozen=True)
 class ReviewVersion:
-    """An entry: a decision with its mask, or one taken back in favour of the version `restores` (None: of nothing)."""
+    """An entry: a decision with its mask, one taken back in favour of the version `restores` (None: of nothing), or a
+    mask that was carried from another frame, which counts as no decision.
+    """
 
     number: int  # from 1
-    decision: Decision | Literal["taken back"]
+    decision: Decision | Literal["taken back", "carried"]
     who: str
     when: str
     version: str
@@ -44,20 +50,24 @@ class ReviewVersion:
     blind: bool = False
     reading: Reading = "first"
     adjudicated: bool = False
+    carried_from: int | None = None
+    source: str | None = None
     mask: str | None = None  # file name in `reviewed/versions/`
     restores: int | None = None
 
     @property
     def line(self) -> str:
         """What it follows on: the first reading, or one second reader's own ("" is no name)."""
+        if self.decision == CARRIED:
+            return CARRIED_LINE
         return "" if self.reading == "first" else self.who
 
     def review(self) -> Review:
-        if self.decision == "taken back":
-            raise ValueError("an entry that takes a decision back is no decision.")
+        if self.decision == "taken back" or self.decision == "carried":
+            raise ValueError("an entry that takes a decision back, or proposes a mask, is no decision.")
         return Review(
-            self.decision, self.who, self.when, self.model, self.version,
-            self.threshold, self.blind, self.reading, self.adjudicated,
+            self.decision, self.who, self.when, self.model, self.version, self.threshold, self.blind, self.reading,
+            self.adjudicated, self.carried_from, self.source,
         )  # fmt: skip
 
 
@@ -82,7 +92,9 @@ class ReviewRecord:
         if version.decision != TAKEN_BACK:
             return bool(version.mask) and version.restores is None
         target = version.restores
-        return target is None or (0 < target < version.number and self.versions[target - 1].decision != TAKEN_BACK)
+        if target is None:
+            return True
+        return 0 < target < version.number and self.versions[target - 1].decision not in (TAKEN_BACK, CARRIED)
 
 
 def in_force(versions: Sequence[ReviewVersion], line: str = "") -> ReviewVersion | None:
@@ -100,5 +112,25 @@ def before(versions: Sequence[ReviewVersion], version: ReviewVersion) -> ReviewV
 
 def second_readings(versions: Sequence[ReviewVersion]) -> list[ReviewVersion]:
     """What each second reader has decided, in the order in which they first did."""
-    lines = dict.fromkeys(version.line for version in versions if version.line)
+    lines = dict.fromkeys(version.line for version in versions if version.line not in ("", CARRIED_LINE))
     return [found for line in lines if (found := in_force(versions, line)) is not None]
+
+
+def proposal(versions: Sequence[ReviewVersion]) -> ReviewVersion | None:
+    """The carried mask that waits for a person.
+
+    A decision ends its waiting, and so does an entry that puts nothing else in force; taking that decision back makes
+    it wait again.
+    """
+    waiting: ReviewVersion | None = None
+    instead: dict[int | None, ReviewVersion | None] = {}  # what waited when a decision was made
+    now: int | None = None
+    for version in versions:
+        if version.decision == CARRIED:
+            waiting = version
+        elif version.line == "" and version.decision == TAKEN_BACK:
+            waiting = instead.get(now) if version.restores != now else None
+            now = version.restores
+        elif version.line == "":
+            instead[version.number], waiting, now = waiting, None, version.number
+    return waiting

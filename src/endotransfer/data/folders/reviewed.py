@@ -21,6 +21,7 @@ from endotransfer.data.folders.review_files import (
 )
 from endotransfer.data.folders.review_masks import AGAIN, as_mask_file, keep_mask, mask_fits
 from endotransfer.data.folders.review_record import (
+    CARRIED,
     TAKEN_BACK,
     Review,
     ReviewRecord,
@@ -71,6 +72,21 @@ def write_review(
 
     def add(record: ReviewRecord) -> ReviewVersion:
         return ReviewVersion(record.revision + 1, **asdict(review), mask=keep_mask(folder, as_mask_file(mask)))
+
+    return _append(folder, name, add, check)
+
+
+def propose_review(
+    folder: Path, name: str, mask: NDArray[np.uint8], *, carried_from: int, who: str, when: str, version: str,
+    model: str | None = None, source: str | None = None, check: Check = lambda _: None,
+) -> ReviewVersion:  # fmt: skip
+    """Add a mask that was carried from another frame.  It is no decision: what was in force stays so."""
+
+    def add(record: ReviewRecord) -> ReviewVersion:
+        return ReviewVersion(
+            record.revision + 1, CARRIED, who, when, version, model, carried_from=carried_from, source=source,
+            mask=keep_mask(folder, as_mask_file(mask)),
+        )  # fmt: skip
 
     return _append(folder, name, add, check)
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class VideoReader:
         self.time_base: Fraction = self._stream.time_base or 1 / self.rate
         self.aspect: Fraction | None = self._stream.sample_aspect_ratio
 
-    def __enter__(self) -> "VideoReader":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -79,15 +79,20 @@ class VideoReader:
         index = -1
         for index, (pixels, pts, fault) in enumerate(self._pictures()):
             first = pts if first is None else first
-            time = index / self.rate
-            if pts is not None and first is not None:
-                stated = (pts - first) * self.time_base
-                # WebM rounds times to milliseconds; a steady rate is kept exactly, any other as it is written.
-                time = time if abs(time - stated) <= self.time_base else stated
+            time = self._time(index, pts, first)
             sentence = None if fault is None else f"{self.path}: frame {index} {fault}"
             yield Shot(self.name, str(self.path), pixels, sentence, index, time)
         if self.expected is not None and index + 1 < ENOUGH * self.expected:
             self.cut_short = f"{self.path}: ends after {index + 1} of about {self.expected} frames."
+
+    def _time(self, index: int, pts: int | None, first: int | None) -> Fraction:
+        """Seconds from the first frame, with the stamp `first`, to the one at `index` with the stamp `pts`."""
+        time = index / self.rate
+        if pts is None or first is None:
+            return time
+        stated = (pts - first) * self.time_base
+        # WebM rounds times to milliseconds; a steady rate is kept exactly, any other as it is written.
+        return time if abs(time - stated) <= self.time_base else stated
 
     def _open(self) -> "InputContainer":
         try:

@@ -38,7 +38,7 @@ class CocoForm:
         """Write one image; returns the file with its mask."""
         height, width = mask.shape
         number, decision = len(self._images) + 1, decision_of(image)
-        file = write_picture(self._folder / "images", image)
+        file = write_picture(self._folder / "images", image, pixels)
         facts = {"id": number, "file_name": file, "height": height, "width": width, "review": decision}
         self._images.append(facts)
         known = np.where(mask == IGNORE, self._undecided, mask).astype(np.uint8)

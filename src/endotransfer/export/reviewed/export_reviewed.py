@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 from endotransfer.data.importers.native_writer import new_folder, require_new
-from endotransfer.data.read.read_image import read_image
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.export.reviewed.coco_form import CocoForm
 from endotransfer.export.reviewed.decision_table import write_decisions
@@ -43,6 +42,7 @@ def export_reviewed(
         writer = _writer(form, part, reviewed, originals)
         written = _add_all(reviewed, writer, report, progress)
         writer.finish()
+        reviewed.frames.close()
         if isinstance(writer, DicomForm) and writer.pairs:
             report.notes.append(
                 f"{writer.pairs} of the images had no DICOM original here, and a segmentation must refer to a DICOM "
@@ -73,7 +73,7 @@ def _add_all(
     written = []
     for done, image in enumerate(reviewed.images, start=1):
         try:
-            pixels = read_image(image.file)
+            pixels = reviewed.pixels(image)
             mask = reviewed.mask(image, pixels.shape)
             written.append((image, writer.add(image, pixels, mask)))
         except DataError as reason:

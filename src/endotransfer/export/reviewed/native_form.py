@@ -27,7 +27,7 @@ class NativeForm:
 
     def add(self, image: ReviewedImage, pixels: Pixels, mask: Pixels) -> str:
         """Write one image; returns the file with its mask."""
-        write_picture(self._folder / "images", image)
+        write_picture(self._folder / "images", image, pixels)
         file = f"masks/{image.name}.png"
         Image.fromarray(mask).save(self._folder / file)
         self._undecided |= bool((mask == IGNORE).any())

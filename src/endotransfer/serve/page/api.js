@@ -68,6 +68,9 @@ const headersFor = (revision) => (revision === null ? OWN : { ...OWN, ...knowing
 /** @param {string} path @param {unknown} content @param {number} revision @returns {Promise<any>} */
 export const putJson = (path, content, revision) => sendJson("PUT", path, content, knowing(revision));
 
+/** @param {string} path @param {unknown} content @param {number} revision @returns {Promise<any>} */
+export const postKnowing = (path, content, revision) => sendJson("POST", path, content, knowing(revision));
+
 /**
  * @param {string} method @param {string} path @param {Record<string, string | Blob>} fields
  * @param {number | null} [revision] @returns {Promise<any>}

@@ -10,7 +10,7 @@ import { attempt, say, tell } from "./messages.js";
 import { nameOrNone } from "./reviewer.js";
 import { emit, state } from "./state.js";
 
-const place = () => `decisions.${state.about.folder}`;
+const place = () => `decisions.${state.about.folder}${state.desk ? `.${state.desk.name}` : ""}`;
 const read = () => parseStacks(recall(place(), ""));
 /** @param {Stacks} stacks */
 const write = (stacks) => remember(place(), JSON.stringify(stacks));
@@ -19,8 +19,11 @@ const write = (stacks) => remember(place(), JSON.stringify(stacks));
  * `from` and `to`: numbers of the decisions in force before and after; null is none.
  * @param {OpenImage} image @param {number | null} from @param {number | null} to
  */
-export function noteDecision(image, from, to) {
-  write(noted(read(), { id: image.row.id, from, to }));
+export const noteDecision = (image, from, to) => noteDecisionOn(image.row.id, from, to);
+
+/** @param {string} id of the image @param {number | null} from @param {number | null} to */
+export function noteDecisionOn(id, from, to) {
+  write(noted(read(), { id, from, to }));
   showStacks();
 }
 

@@ -5,13 +5,14 @@ import { context2d, element, input, make, onClick, onValue } from "./dom.js";
 import { show } from "./list.js";
 import { attempt, tell } from "./messages.js";
 import { emit, state } from "./state.js";
+import { addVideoFile } from "./video.js";
 
 const FRAMES = 24; // of one video, spread over its length
 const LONGEST = 600; // seconds
 /** What the list knows of an image that it has not heard of. @type {Omit<Row, "id" | "name">} */
 const UPLOADED = {
   uploaded: true, tag: null, finding: null, split: null, patient: null, truth: false, unreadable: false,
-  area: null, doubt: null, disagreement: null, iou: null, revision: 0, review: null, second: [],
+  area: null, doubt: null, disagreement: null, iou: null, revision: 0, review: null, second: [], carried: null,
 };
 
 /** @param {File[]} files */
@@ -96,6 +97,7 @@ addEventListener("drop", (event) => {
   event.preventDefault();
   document.body.classList.remove("dropping");
   const files = [...(event.dataTransfer?.files ?? [])];
-  if (files.length) add(files);
+  if (state.desk) addVideoFile(files.find(({ type }) => type.startsWith("video/")));
+  else if (files.length) add(files);
   else tell("Drop image files, or a video file.");
 });

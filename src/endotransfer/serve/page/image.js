@@ -21,8 +21,9 @@ export async function openImage(row) {
   const [height, width] = details.shown;
   /** @type {OpenImage} */
   const image = {
-    row, path, width, height, size: details.size, picture, maps, truth, reviewed: null, seconds: [],
-    models: details.models, review: details.review, revision: details.revision, second: details.second, uploaded: Boolean(row.uploaded),
+    row, path, width, height, size: details.size, picture, maps, truth, reviewed: null, seconds: [], carriedMask: null,
+    models: details.models, review: details.review, revision: details.revision, second: details.second, carried: details.carried,
+    uploaded: Boolean(row.uploaded),
     draft: null, start: null, draftFrom: null, before: null, past: [], future: [], version: 0, regions: {}, cache: new Map(),
   };
   await loadReviews(image);
@@ -35,6 +36,7 @@ export async function loadReviews(image) {
   /** @param {number} number */
   const mask = (number) => getNumbers(`${image.path}/reviewed?version=${number}`).then(readMask).catch(() => null);
   image.reviewed = image.review && image.review.decision !== "rejected" ? await mask(image.review.number) : null;
+  image.carriedMask = image.carried ? await mask(image.carried.number) : null;
   image.seconds = await Promise.all((image.second ?? []).map(async ({ who, number }) => ({ who, mask: await mask(number) })));
 }
 
@@ -45,6 +47,7 @@ export function sides(image) {
   const found = state.about.models.map((model, index) => [`model${index}`, model.name]);
   if (image?.draft) found.unshift(["draft", "Your correction"]);
   if (image?.truth) found.push(["truth", "Ground truth"]);
+  if (image?.carried && image.carriedMask) found.push(["carried", `Carried from frame ${image.carried.from}`]);
   if (image?.reviewed) found.push(["reviewed", `Reviewed by ${image.review?.who}`]);
   image?.seconds.forEach(({ who }, index) => found.push([`second${index}`, `Second: ${who}`]));
   return found;
@@ -89,6 +92,7 @@ export function labelsOf(image, side) {
 /** @param {OpenImage} image @param {string} side */
 function saved(image, side) {
   if (side.startsWith("second")) return image.seconds[Number(side.slice(6))]?.mask ?? null;
+  if (side === "carried") return image.carriedMask;
   return side === "draft" || side === "truth" || side === "reviewed" ? image[side] : null;
 }
 

@@ -51,7 +51,7 @@ const within = (event, selector) => (event.target instanceof Element ? event.tar
  * Text fields and menus use every key themselves, sliders and radio buttons the arrows.
  * @param {KeyboardEvent} event
  */
-function typing(event) {
+export function typing(event) {
   const inside = within(event, "input, select, textarea, dialog[open]"); // one that closes may still have the focus
   const type = inside instanceof HTMLInputElement ? inside.type : "";
   if (!inside || type === "checkbox") return false;
@@ -74,7 +74,7 @@ function actionOf(event) {
 }
 
 addEventListener("keydown", (event) => {
-  if (typing(event) || event.altKey || element("images").hidden) return;
+  if (typing(event) || event.altKey || !element("viewport").offsetParent) return;
   const action = actionOf(event);
   if (!action) return;
   event.preventDefault();

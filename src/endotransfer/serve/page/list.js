@@ -59,7 +59,7 @@ export async function followSurvey() {
 export const visibleRows = () => [...state.picked, ...state.rows].filter(chosen);
 
 /** @param {string} id */
-export const rowOf = (id) => [...state.picked, ...state.rows].find((row) => row.id === id);
+export const rowOf = (id) => (state.desk ? state.desk.rowOf(id) : [...state.picked, ...state.rows].find((row) => row.id === id));
 
 /** @param {Row} row */
 function open(row) {
@@ -72,10 +72,14 @@ function open(row) {
 }
 
 /** @param {string} id */
-export const forget = (id) => opened.delete(id);
+export function forget(id) {
+  opened.delete(id);
+  state.desk?.forget(id);
+}
 
 /** @param {Row} row */
 export async function show(row) {
+  if (state.desk) return state.desk.show(row);
   const wish = (asked += 1);
   keepDraft();
   element("busy").hidden = false;
@@ -85,7 +89,7 @@ export async function show(row) {
   markCurrent(row.id);
   try {
     const image = await open(row);
-    if (wish !== asked) return;
+    if (wish !== asked) return undefined;
     image.row = row;
     Object.assign(image, drafts.get(row.id) ?? {});
     if (!/^model|^truth/.test(state.left)) state.left = "model0";
@@ -97,7 +101,7 @@ export async function show(row) {
     if (rows[place]) open(rows[place]).catch(() => {}); // the next one, before it is asked for
     say(`Image ${place} of ${rows.length}: ${row.name}${row.review ? `, ${row.review.decision}` : ""}`);
   } catch (error) {
-    if (wish !== asked) return;
+    if (wish !== asked) return undefined;
     state.image = null; // or a decision would be about the image before
     element("decision").textContent = "";
     emit("look");
@@ -105,6 +109,7 @@ export async function show(row) {
   } finally {
     if (wish === asked) element("busy").hidden = true;
   }
+  return undefined;
 }
 
 /** The address leads back to the image, and so does the next visit. @param {Row} row */
@@ -116,7 +121,7 @@ function notePlace(row) {
 
 export const wished = () => asked > 0;
 
-function keepDraft() {
+export function keepDraft() {
   const image = state.image;
   if (!image) return;
   const { draft, start, draftFrom, before, past, future } = image;
@@ -125,16 +130,24 @@ function keepDraft() {
 }
 
 /** @param {string} id */
+export const draftOf = (id) => drafts.get(id);
+
+/** @param {string} id */
 export const dropDraft = (id) => drafts.delete(id);
 
 /** @param {number} by */
 export const step = (by) => attempt(async () => {
+  if (state.desk) return void state.desk.step(by);
   const rows = visibleRows();
-  if (!rows.length) return;
+  if (!rows.length) return undefined;
   const here = rows.findIndex((row) => row.id === at);
   const next = here < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, here + by));
   if (next !== here) await show(rows[next]);
+  return undefined;
 });
+
+/** After a decision. */
+export const goOn = () => (state.desk ? state.desk.goOn() : step(1));
 
 /** @param {string} id */
 function markCurrent(id) {

@@ -8,7 +8,7 @@ import { noteDecision, showStacks } from "./decisions.js";
 import { element, input, make, onClick } from "./dom.js";
 import { beginDraft, discardDraft, settled } from "./drafts.js";
 import { labelsOf, loadReviews, modelOf } from "./image.js";
-import { dropDraft, forget, step } from "./list.js";
+import { dropDraft, forget, goOn } from "./list.js";
 import { attempt, say, tell } from "./messages.js";
 import { toPng } from "./png.js";
 import { reviewerName } from "./reviewer.js";
@@ -23,7 +23,8 @@ const NO_MODEL = {
 const BLIND = "This image measures the model, so it is judged blind: draw the lesion, or press N where there is none.";
 let sending = false;
 
-export const accept = () => (readingOf(state.image) === "adjudicate" && isBlind(state.image) ? decide("corrected", state.left) : decide("accepted"));
+export const accept = () => (state.desk && state.left === "carried" ? state.desk.acceptCarried?.() : acceptShown());
+const acceptShown = () => (readingOf(state.image) === "adjudicate" && isBlind(state.image) ? decide("corrected", state.left) : decide("accepted"));
 export const reject = () => decide("rejected");
 export const saveCorrection = () => decide("corrected");
 
@@ -118,7 +119,7 @@ async function send(image, decision, side, agreed = false) {
   say(`${PAST[decision]}: ${image.row.name}`);
   emit("sides");
   emit("reviewed");
-  if (input("advance").checked && state.image === image) await step(1);
+  if (input("advance").checked && state.image === image) await goOn();
 }
 
 /**
@@ -133,9 +134,9 @@ async function meanwhile(image, { said }) {
 }
 
 /** @param {OpenImage} image @param {ReviewState} told */
-export function noteReview(image, { review, revision, second }) {
-  for (const row of [...state.rows, image.row]) if (row.id === image.row.id) Object.assign(row, { review, revision, second });
-  Object.assign(image, { review, revision, second });
+export function noteReview(image, { review, revision, second, carried }) {
+  for (const row of [...state.rows, image.row]) if (row.id === image.row.id) Object.assign(row, { review, revision, second, carried });
+  Object.assign(image, { review, revision, second, carried });
   emit("rows");
   if (state.image === image) showDecision(image);
 }
@@ -169,6 +170,10 @@ function showDecision(image) {
   note.replaceChildren();
   note.dataset.decision = own ? own.decision ?? "corrected" : "";
   if (!own) {
+    if (image.carried) {
+      note.textContent = `Carried from frame ${image.carried.from} by ${image.carried.who}; nobody has decided yet.`;
+      return;
+    }
     const can = state.about.folder && !image.uploaded;
     const empty = review ? `Read by ${review.who}; yours is open.` : "Not reviewed yet.";
     note.textContent = can ? empty : "Decisions need a folder (--images); masks can still be corrected and downloaded.";

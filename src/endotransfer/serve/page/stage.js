@@ -15,6 +15,7 @@ const viewport = element("viewport");
 const view = { scale: 1, x: 0, y: 0, fitted: true };
 let asked = false;
 let zoomed = 0; // how often this image's lesions were looked for
+let shown = ""; // the size of the frame of a video before
 /** In image pixels. @type {Pointer} */
 export const pointer = { x: -1, y: -1, inside: false };
 
@@ -180,7 +181,14 @@ function nameSides() {
 }
 
 new ResizeObserver(() => (view.fitted ? fit() : redraw())).observe(viewport);
-on("image", () => { zoomed = 0; fit(); nameSides(); });
+on("image", () => {
+  zoomed = 0;
+  const size = `${state.image?.width} ${state.image?.height}`;
+  if (!state.desk || size !== shown) fit(); // from frame to frame one looks at the same place
+  else redraw();
+  shown = state.desk ? size : "";
+  nameSides();
+});
 on("look", () => { nameSides(); redraw(); });
 on("sides", nameSides);
 on("drawn", read);

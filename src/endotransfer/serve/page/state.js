@@ -1,6 +1,6 @@
 // What the page knows, and who wants to hear when it changes.  A record and thirty lines: modules that listen for a
 // handful of events need no framework, and the service's strict policy lets none in from elsewhere.
-/** @import { About, OpenImage, Point, Reading, Row } from "./types.d.ts" */
+/** @import { About, Desk, OpenImage, Point, Reading, Row } from "./types.d.ts" */
 
 export const state = {
   about: /** @type {About} */ (/** @type {unknown} */ (null)), // asked for before anything else runs
@@ -11,6 +11,7 @@ export const state = {
   only: /** @type {Record<string, string>} */ ({}), // tag, split, reviewer, patient: the one value that is shown
   search: "",
   image: /** @type {OpenImage | null} */ (null), // the open one: pixels, maps, masks
+  desk: /** @type {Desk | null} */ (null), // what one goes through; null: the images of the list
   threshold: 0.5,
   opacity: 0.45,
   style: "outline",
@@ -34,8 +35,9 @@ export const state = {
 
 /**
  * image: another one is open; look: draw anew; drawn: it was; pointer: it moved; drawing: the correction changed;
- * sides: what can be shown changed; rows: the list changed; reviewed: a decision was made or taken back.
- * @typedef {"image" | "look" | "drawn" | "pointer" | "drawing" | "sides" | "rows" | "reviewed"} Happening
+ * sides: what can be shown changed; rows: the list changed; reviewed: a decision was made or taken back;
+ * frame: another one of a video is asked for; curve: more is known of a video.
+ * @typedef {"frame" | "curve" | "image" | "look" | "drawn" | "pointer" | "drawing" | "sides" | "rows" | "reviewed"} Happening
  */
 
 /** @type {Map<Happening, (() => unknown)[]>} */

@@ -4,10 +4,12 @@ import { showLearn } from "./learn.js";
 import { attempt } from "./messages.js";
 import { showRuns } from "./runs.js";
 import { state } from "./state.js";
+import { leaveVideo, showVideo } from "./video.js";
 
 /** What a view does when it is opened. @type {Record<string, () => unknown>} */
 const TABS = {
   images: () => undefined,
+  video: showVideo,
   runs: showRuns,
   learn: showLearn,
 };
@@ -15,6 +17,7 @@ const names = Object.keys(TABS);
 
 /** @param {string} name */
 function reveal(name) {
+  if (name !== "video") leaveVideo();
   for (const tab of names) {
     button(`tab-${tab}`).setAttribute("aria-selected", String(tab === name));
     button(`tab-${tab}`).tabIndex = tab === name ? 0 : -1;

@@ -58,4 +58,4 @@ export const brush = {
 export const eraser = { ...strokes, name: "eraser", label: "Erase", key: "e", title: "Erase", press: (at) => begin(at, 0) };
 
 onValue(size, "input", ({ value }) => setBrush(Number(value)));
-on("image", () => { if (state.image) setBrush(Math.max(2, Math.min(state.image.width, state.image.height) / 25)); });
+on("image", () => { if (state.image && !state.desk) setBrush(Math.max(2, Math.min(state.image.width, state.image.height) / 25)); });

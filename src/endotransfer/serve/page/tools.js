@@ -68,7 +68,8 @@ for (const { controls } of TOOLS) {
 }
 onValue(select("paint"), "change", ({ value }) => { state.paint = Number(value); });
 on("image", () => {
-  if (state.tool !== "move" && !toolInHand().stays && !inSample(state.image)) setTool("move"); // a sample is drawn image after image
+  const follows = toolInHand().stays || inSample(state.image) || state.desk; // these are drawn one after the other
+  if (state.tool !== "move" && !follows) setTool("move");
   else toolInHand().take?.();
 });
 on(["image", "drawing"], showDrawing);

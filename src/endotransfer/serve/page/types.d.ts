@@ -34,6 +34,8 @@ export interface Review {
   blind: boolean;
   reading: "first" | "second";
   adjudicated: boolean;
+  carried_from: number | null; // the frame that the mask was drawn on
+  source: string | null; // digest of the video
   number: number;
 }
 
@@ -47,10 +49,18 @@ export interface ReviewState {
   revision: number;
   review: Review | null;
   second: SecondReading[];
+  carried: Carried | null;
+}
+
+// A mask from another frame that waits.
+export interface Carried {
+  who: string;
+  number: number;
+  from: number;
 }
 
 export interface ReviewVersion extends Omit<Review, "decision"> {
-  decision: Decision | "taken back";
+  decision: Decision | "taken back" | "carried";
   mask: string | null;
   restores: number | null;
 }
@@ -212,6 +222,48 @@ export interface ChangedImage {
   truth: boolean;
 }
 
+export interface VideoRow {
+  id: string;
+  name: string;
+  uploaded: boolean;
+  fault: string; // why it cannot be shown
+  seconds: number | null;
+  frames: number;
+  rate: number | null;
+  size: number[];
+}
+
+export interface Walk {
+  state: "none" | "running" | "stopped" | "done" | "failed";
+  rate: number;
+  done: number;
+  total: number;
+  left: number | null; // seconds
+  fault: string;
+  lost: number[];
+}
+
+export interface VideoDetails extends VideoRow {
+  times: number[];
+  walk: Walk;
+  curve: [frame: number, area: number, doubt: number][];
+  known: number;
+  decisions: Record<string, ReviewState>;
+  carrying: Carrying | null;
+}
+
+export interface Carrying {
+  video: string;
+  frame: number;
+  who: string;
+  state: "running" | "stopped" | "done" | "failed";
+  looked: number;
+  frames: number[];
+  after: string | null;
+  before: string | null;
+  fault: string;
+}
+
 // ---- what the page keeps ----
 
 export interface Point {
@@ -246,11 +298,23 @@ export interface OpenImage extends Drawing, ReviewState {
   truth: Mask | null;
   reviewed: Mask | null;
   seconds: { who: string; mask: Mask | null }[];
+  carriedMask: Mask | null;
   models: ModelFigures[];
   uploaded: boolean;
   version: number; // goes up with every change of a mask
   regions: Record<string, Uint32Array>;
   cache: Map<string, { threshold: number; labels: Mask }>;
+}
+
+// What goes through images in the place of the list: the frames of a video.
+export interface Desk {
+  readonly name: string;
+  rowOf(id: string): Row | undefined;
+  show(row: Row): Promise<void>;
+  step(by: number): unknown;
+  goOn(): unknown; // to what is to be judged next
+  forget(id: string): void;
+  acceptCarried?(): unknown;
 }
 
 export type Side = [name: string, title: string];
