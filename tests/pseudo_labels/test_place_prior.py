@@ -131,9 +131,10 @@ def test_what_source_lesions_look_like_is_learnt_only_where_it_separates_the_tag
 @pytest.mark.parametrize("without", ["normal images", "source lesions"])
 def test_where_nothing_can_be_decided_the_source_teaches(without: str) -> None:
     masks = masks_with_centre_lesions()
-    target = target_of(-3.0, 0)
+    targets = [target_of(strength, 0) for strength in (-3.0, 3.0)]  # one of them the layer does not separate
     if without == "normal images":
-        target.known[0][6:] = UNKNOWN_TAG
+        for target in targets:
+            target.known[0][6:] = UNKNOWN_TAG
     else:
         masks[masks == LESION] = NORMAL
-    assert not teach_with_places(source_of(masks), target, STEPS, "auto").led
+    assert not any(teach_with_places(source_of(masks), target, STEPS, "auto").led for target in targets)
