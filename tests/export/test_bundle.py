@@ -52,7 +52,7 @@ def test_images_go_in_as_a_batch(bundles: Bundles) -> None:
     predictor = endotransfer.load(bundles["tagged"][1])
     assert isinstance(predictor, OnnxPredictor)
     images = np.stack(list(phantoms([(40, 50)])))
-    probabilities, tags = predictor.run(images)
+    probabilities, tags, _ = predictor.run(images)
     assert probabilities.shape == (3, 2, 40, 50) and tags is not None and tags.shape == (3,)
     for image, values in zip(images, probabilities, strict=True):
         np.testing.assert_allclose(values, predictor.predict(image).probabilities, atol=1e-5)
@@ -84,7 +84,7 @@ def test_its_predictions_draw_themselves(bundles: Bundles) -> None:
 def test_the_bundle_is_complete_and_also_runs_with_torch(bundles: Bundles) -> None:
     model, bundle = bundles["tagged"]
     assert sorted(path.name for path in bundle.iterdir()) == [
-        "README.md", "config.json", "labels.json", "model.onnx", "weights.safetensors",
+        "README.md", "config.json", "familiarity.safetensors", "labels.json", "model.onnx", "weights.safetensors",
     ]  # fmt: skip
     assert json.loads((bundle / "labels.json").read_text()) == {"0": "normal", "1": "lesion"}
     facts = json.loads((bundle / "config.json").read_text())["onnx"]
