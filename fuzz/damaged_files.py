@@ -130,7 +130,7 @@ def _damage_headers(outcome: FuzzOutcome, folder: Path, name: str, count: int, d
     whole, config = path.read_bytes(), json.loads((folder / "config.json").read_text())
 
     def judges(found: Any) -> bool:
-        return bool(found.familiarity.judge(picture, found.familiarity.features.mean).score >= 0)
+        return bool(found.familiarity.assess(picture, found.familiarity.features.mean).score >= 0)
 
     for number in range(count):
         content = damaged_bytes(whole[:3000], draw) + whole[3000:]

@@ -31,7 +31,7 @@ from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.inputs import list_inputs
 
 Picture = NDArray[np.uint8]
-MOST = 200  # images of a kind
+MOST, MOST_TESTS = 120, 300  # images of a kind; of the target's own
 SIDE = 256  # of what is drawn
 BLUR = 0.03  # standard deviation, of the shorter side: nothing finer than a finger is left of a polyp
 ALARMS, AUROC = 0.05, {"street photographs": 0.95, "black frames": 0.95, "another endoscope": 0.85}  # the bounds
@@ -59,8 +59,12 @@ def judged(predictor: ImagePredictor, pictures: Iterator[Picture]) -> tuple[NDAr
     return np.array([one.score for one in known]), [one.reason for one in known if one.reason]
 
 
+def spread(files: list[Path], most: int) -> list[Path]:
+    return [files[place] for place in np.unique(np.linspace(0, len(files) - 1, min(most, len(files))).astype(int))]
+
+
 def read_all(files: list[Path]) -> Iterator[Picture]:
-    yield from map(read_image, files[:: max(1, -(-len(files) // MOST))])
+    yield from map(read_image, spread(files, MOST))
 
 
 def in_folder(folder: Path) -> Iterator[Picture]:
@@ -72,11 +76,14 @@ def changed(files: list[Path], change: Callable[[Picture], Picture]) -> Iterator
 
 
 def blurred(picture: Picture) -> Picture:
-    return np.asarray(Image.fromarray(picture).filter(ImageFilter.GaussianBlur(BLUR * min(picture.shape[:2]))))
+    return np.asarray(
+        Image.fromarray(picture).filter(ImageFilter.GaussianBlur(BLUR * min(picture.shape[:2]))), np.uint8
+    )
 
 
 def lit(picture: Picture, factor: float, more: float = 0.0) -> Picture:
-    return np.clip(picture * factor + more, 0, 255).astype(np.uint8)
+    changed: Picture = np.clip(picture * factor + more, 0, 255).astype(np.uint8)
+    return changed
 
 
 def black_frames(draw: np.random.Generator) -> Iterator[Picture]:
@@ -106,9 +113,10 @@ def parts_of(names: tuple[str, ...], draw: np.random.Generator, each: int) -> It
 
 def slices(draw: np.random.Generator) -> Iterator[Picture]:
     """A drawn slice of a head as a CT shows it, turned and lit anew."""
-    from skimage.data import shepp_logan_phantom
+    from skimage import data
 
-    head = Image.fromarray((255 * shepp_logan_phantom()).astype(np.uint8))
+    drawn = data.shepp_logan_phantom()  # type: ignore[no-untyped-call]
+    head = Image.fromarray((255 * np.asarray(drawn)).astype(np.uint8))
     for _ in range(30):
         turned = np.asarray(head.rotate(float(draw.uniform(0, 360))), dtype=np.float64) * draw.uniform(0.6, 1)
         yield np.stack([turned.astype(np.uint8)] * 3, -1)
@@ -135,8 +143,8 @@ def measure(run: Path, street: Path | None, endoscopy: Path | None, seed: int) -
     """Share of the target's test images that are flagged, and every kind against them."""
     predictor, draw = endotransfer.load(run, "cpu"), np.random.default_rng(seed)
     data = load_data(read_experiment(run / "config.yaml").data, Needs())
-    own, _ = judged(predictor, map(read_image, [sample.image for sample in data.test]))
     tests, results = [sample.image for sample in data.test], []
+    own, _ = judged(predictor, map(read_image, spread(tests, MOST_TESTS)))
     for name, pictures in kinds(tests, street, endoscopy, draw):
         scores, reasons = judged(predictor, pictures)
         truth = np.r_[np.zeros(len(own)), np.ones(len(scores))]

@@ -12,6 +12,7 @@ import endotransfer
 from endotransfer.batch import SegOutput
 from endotransfer.config import Experiment
 from endotransfer.data.phantom.write import write_phantom
+from endotransfer.data.read.read_image import read_image
 from endotransfer.engine import evaluation_images
 from endotransfer.engine.calibrate import reader_of
 from endotransfer.engine.experiment_data import ExperimentData, load_data
@@ -68,8 +69,12 @@ def test_no_mask_is_opened_and_only_target_training_images_are_fitted_to(
     make_experiment: MakeExperiment, phantom: Path, data: ExperimentData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Path] = []
-    read = evaluation_images.read_image
-    monkeypatch.setattr(evaluation_images, "read_image", lambda path: (opened.append(path), read(path))[1])
+
+    def watched(path: Path) -> np.ndarray:
+        opened.append(path)
+        return read_image(path)
+
+    monkeypatch.setattr(evaluation_images, "read_image", watched)
     monkeypatch.setattr(evaluation_images, "read_checked_mask", None)  # calling it would be an error
     fitted, told = fit(make_experiment("tagged", "source_only", data=phantom), replace(data, test=[]))
     assert fitted is not None and told.test is None

@@ -52,13 +52,13 @@ def test_every_reason_has_its_picture() -> None:
 def test_what_is_wrong_is_named(usual: Familiarity, reason: str) -> None:
     for seed in range(100, 104):
         picture = np.ascontiguousarray(CHANGES[reason](cloud(np.random.default_rng(seed))))
-        found = usual.judge(picture, features_of(picture))
+        found = usual.assess(picture, features_of(picture))
         assert found.score > 1 and found.reason == reason
 
 
 def test_few_others_of_the_same_kind_alarm(usual: Familiarity) -> None:
     draw = np.random.default_rng(99)
-    found = [usual.judge(one, features_of(one)) for one in (cloud(draw) for _ in range(200))]
+    found = [usual.assess(one, features_of(one)) for one in (cloud(draw) for _ in range(200))]
     assert sum(one.reason is not None for one in found) <= 10
     assert all((one.reason is None) == (one.score <= 1) for one in found)
     assert usual.held_out == pytest.approx(100 * ALARMS, abs=0.5)
@@ -66,15 +66,15 @@ def test_few_others_of_the_same_kind_alarm(usual: Familiarity) -> None:
 
 def test_what_only_the_network_sees_is_unlike(usual: Familiarity) -> None:
     picture = cloud(np.random.default_rng(5))
-    assert usual.judge(picture, features_of(picture)).reason is None
-    assert usual.judge(picture, features_of(picture) + 9).reason == UNLIKE
+    assert usual.assess(picture, features_of(picture)).reason is None
+    assert usual.assess(picture, features_of(picture) + 9).reason == UNLIKE
 
 
 def test_without_features_pictures_are_still_looked_at() -> None:
     usual = fitted(features=False)
     picture = cloud(np.random.default_rng(5))
-    assert usual.judge(picture, None).reason is None
-    assert usual.judge(noise(picture), None).reason == "noise"
+    assert usual.assess(picture, None).reason is None
+    assert usual.assess(noise(picture), None).reason == "noise"
 
 
 @pytest.mark.parametrize("broken", [np.nan, np.inf, 1e30])
@@ -97,11 +97,11 @@ def test_images_of_one_group_are_held_out_together() -> None:
 @pytest.mark.parametrize("features", [None, np.zeros(CHANNELS + 1)])
 def test_another_network_is_told(usual: Familiarity, features: np.ndarray | None) -> None:
     with pytest.raises(CheckpointError, match=r"12 features and the network gives (none|13); copy the model again\."):
-        usual.judge(cloud(np.random.default_rng(0)), features)
+        usual.assess(cloud(np.random.default_rng(0)), features)
 
 
 def test_files_say_nothing_where_the_model_cannot_tell(usual: Familiarity) -> None:
     assert warning_of(None) == {}
     black = np.zeros((*SIZE, 3), np.uint8)
-    told = warning_of(usual.judge(black, features_of(black)))
+    told = warning_of(usual.assess(black, features_of(black)))
     assert told["unfamiliar"] == "almost black" and isinstance(told["unfamiliarity"], float)

@@ -25,7 +25,7 @@ def test_what_is_read_is_what_was_fitted(tmp_path: Path, features: bool) -> None
     for seed in range(5):
         picture = cloud(np.random.default_rng(seed))
         seen = features_of(picture) if features else None
-        assert again.judge(picture, seen).score == pytest.approx(usual.judge(picture, seen).score, rel=1e-4)
+        assert again.assess(picture, seen).score == pytest.approx(usual.assess(picture, seen).score, rel=1e-4)
 
 
 def test_the_file_stays_small_for_wide_networks() -> None:

@@ -18,7 +18,7 @@ from endotransfer.familiarity.image_signs import image_signs
 from endotransfer.inference import pooled, to_batch
 from endotransfer.results import Alarms
 
-MOST = 300  # images of either kind, spread evenly: seconds, and more would hardly move a limit
+MOST, MOST_TESTS = 400, 200  # images, spread evenly: seconds, and more would hardly move a limit
 
 
 @torch.inference_mode()
@@ -35,7 +35,7 @@ def fit_warning(
         note = f"not fitted: {len(samples)} {domain} training images, and fewer than {FEWEST} say too little"
         return None, Alarms(domain=domain, note=note)
     try:
-        chosen, tests = _spread(samples), _spread(data.test)
+        chosen, tests = _spread(samples, MOST), _spread(data.test, MOST_TESTS)
         signs, features = _look(reader, chosen, data.classes)
         fitted = fit_familiarity(signs, features, [one.group or one.key for one in chosen], reader.geometry.size)
         alarms = _alarms(fitted, *_look(reader, tests, data.test_classes)) if tests else None
@@ -46,8 +46,10 @@ def fit_warning(
     )
 
 
-def _spread(samples: Sequence[Sample]) -> list[Sample]:
-    return [replace(one, mask=None) for one in samples[:: max(1, -(-len(samples) // MOST))]]
+def _spread(samples: Sequence[Sample], most: int) -> list[Sample]:
+    """At most so many from the first to the last; their masks stay closed."""
+    places = np.unique(np.linspace(0, len(samples) - 1, min(most, len(samples))).round().astype(int))
+    return [replace(samples[place], mask=None) for place in places]
 
 
 def _look(reader: Reader, samples: Sequence[Sample], classes: Classes) -> tuple[Values, Values]:

@@ -18,7 +18,7 @@ from endotransfer.familiarity.reasons import UNLIKE, reason_for
 FEWEST = 24  # images; fewer say too little of what is usual
 FOLDS = 5  # each image is measured by Gaussians that were fitted without its group (patient, sequence, cluster)
 LARGEST_FEATURE = 1e15  # its square is still a number in single precision
-ALARMS = 0.03  # of held-out training images; test images come from elsewhere, and up to 5 % of them may alarm
+ALARMS = 0.015  # of held-out training images; test images come from elsewhere, and up to 5 % of them may alarm
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Familiarity:
     images: int  # that it was fitted to
     held_out: float = 100 * ALARMS  # per cent of training images that are too far from those of other groups
 
-    def judge(self, pixels: Looked, features: Values | None) -> Unfamiliarity:
+    def assess(self, pixels: Looked, features: Values | None) -> Unfamiliarity:
         """`pixels` uint8 [H, W, 3] of any size; `features` [C]: the mean of the network's last feature map."""
         signs = image_signs(pixels, self.seen)
         score = self.score(signs, features)

@@ -34,7 +34,7 @@ def image_signs(pixels: Looked, seen: tuple[int, int] | None) -> NDArray[np.floa
         if pixels.shape[:2] != size:
             pixels = np.asarray(Image.fromarray(pixels).resize((size[1], size[0]), Image.Resampling.BILINEAR))
     red, green, blue = (pixels[..., channel].astype(np.float32) / 255 for channel in range(3))
-    light: NDArray[np.float32] = (red + 2 * green + blue) / 4
+    light = ((red + 2 * green + blue) / 4).astype(np.float32)
     fine, coarse = _edges(light), _edges(_halved(light))
     return np.array(
         [

@@ -68,7 +68,7 @@ class OnnxPredictor(ImagePredictor):
         for axes in self.flips:
             values, tag, features = self.run(np.ascontiguousarray(np.flip(image, axes))[None])
             if not axes and self._familiarity is not None:
-                unfamiliar = self._familiarity.judge(image, None if features is None else features[0])
+                unfamiliar = self._familiarity.assess(image, None if features is None else features[0])
             views.append(np.flip(values[0], tuple(axis + 1 for axis in axes)))
             tags.append(None if tag is None else float(tag[0]))
         mean = views[0] if len(views) == 1 else np.mean(views, axis=0)

@@ -96,7 +96,7 @@ class Predictor(ImagePredictor):
         if familiarity is None:
             return [None] * len(inputs)
         features = mean_features(outputs)
-        return [familiarity.judge(one.numpy(), features[index]) for index, one in enumerate(inputs)]
+        return [familiarity.assess(one.numpy(), features[index]) for index, one in enumerate(inputs)]
 
     @torch.inference_mode()
     def features(self, image: Pixels) -> NDArray[np.float32]:

@@ -76,9 +76,7 @@ def upgraded(folder: Path, name: str, record: ReviewRecord) -> ReviewRecord:
     flat = _flat_mask(_record_path(folder, name))
     if not flat.is_file():
         return record
-    kept = keep_mask(
-        folder, read_bounded(flat, DataError, largest=LARGEST_MASK)
-    )
+    kept = keep_mask(folder, read_bounded(flat, DataError, largest=LARGEST_MASK))
     return replace(
         record, versions=[replace(one, mask=kept) if one.mask == flat.name else one for one in record.versions]
     )
