@@ -8,6 +8,7 @@ import torch
 
 from endotransfer.batch import Sample
 from endotransfer.data.folders.classes import Classes
+from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.engine.calibrate import Reader
 from endotransfer.engine.evaluation_images import read_batches
 from endotransfer.engine.experiment_data import ExperimentData
@@ -23,11 +24,11 @@ MOST, MOST_TESTS = 400, 200  # images, spread evenly: seconds, and more would ha
 
 @torch.inference_mode()
 def fit_warning(
-    reader: Reader, data: ExperimentData, *, target_masks: bool = False
+    reader: Reader, data: ExperimentData, *, target_masks: bool = False, decode_cache: DecodeCache | None = None
 ) -> tuple[Familiarity | None, Alarms]:
     """Fitted to training images, of the source where there is no target; measured on test images.  No mask is read.
 
-    `target_masks`: an upper bound's source is the target.
+    `target_masks`: an upper bound's source is the target.  `decode_cache`: shared with other runs of this process.
     """
     samples = data.target or [*data.masked, *data.tagged]
     domain = "target" if data.target or target_masks else "source"
@@ -36,9 +37,9 @@ def fit_warning(
         return None, Alarms(domain=domain, note=note)
     try:
         chosen, tests = _spread(samples, MOST), _spread(data.test, MOST_TESTS)
-        signs, features = _look(reader, chosen, data.classes)
+        signs, features = _look(reader, chosen, data.classes, decode_cache)
         fitted = fit_familiarity(signs, features, [one.group or one.key for one in chosen], reader.geometry.size)
-        alarms = _alarms(fitted, *_look(reader, tests, data.test_classes)) if tests else None
+        alarms = _alarms(fitted, *_look(reader, tests, data.test_classes, decode_cache)) if tests else None
     except DataError as reason:  # a bad image costs the warning, not the trained run
         return None, Alarms(domain=domain, note=f"not fitted: {reason}")
     return fitted, Alarms(
@@ -52,10 +53,12 @@ def _spread(samples: Sequence[Sample], most: int) -> list[Sample]:
     return [replace(samples[place], mask=None) for place in places]
 
 
-def _look(reader: Reader, samples: Sequence[Sample], classes: Classes) -> tuple[Values, Values]:
+def _look(
+    reader: Reader, samples: Sequence[Sample], classes: Classes, cache: DecodeCache | None
+) -> tuple[Values, Values]:
     """Signs [N, 13] and features [N, C]."""
     signs, features = [], []
-    for images in read_batches(samples, classes, reader.geometry.size, reader.batch):
+    for images in read_batches(samples, classes, reader.geometry.size, reader.batch, cache=cache):
         output = reader.forward(to_batch([image.input for image in images], reader.device, reader.dtype))
         features.append(pooled(output.features).flatten(1).double().cpu().numpy())
         signs += [image_signs(image.input.numpy(), reader.geometry.size) for image in images]

@@ -125,8 +125,9 @@ def finish(
     head = head_of(experiment.method, experiment.seed, experiment_data.classes.names) | {"name": experiment.name}
     figures = scores.summary(experiment.evaluation.resamples).to_dict()
     familiarity, alarms = fit_warning(
-        reader_of(predict, experiment, device, dtype), experiment_data, target_masks=method.needs.masks_of_target
-    )
+        reader_of(predict, experiment, device, dtype), experiment_data, target_masks=method.needs.masks_of_target,
+        decode_cache=decode_cache,
+    )  # fmt: skip
     fitted = {"temperature": temperature, "familiarity": alarms, "cost": cost}
     results = Results.model_validate(head | figures | of_tags | fitted | method.findings())
     counts = {
