@@ -95,6 +95,30 @@ def test_the_bundle_is_complete_and_also_runs_with_torch(bundles: Bundles) -> No
     np.testing.assert_array_equal(again.mask, endotransfer.load(model, "cpu").predict(image).mask)
 
 
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("size", [(48, 64), (90, 71)])
+def test_a_bundle_warns_as_the_model_does(bundles: Bundles, task: str, size: tuple[int, int]) -> None:
+    model, bundle = bundles[task]
+    images = [np.zeros((*size, 3), np.uint8), *phantoms([size])]
+    theirs, ours = (
+        endotransfer.load(model, "cpu").predict_batch(images),
+        endotransfer.load(bundle).predict_batch(images),
+    )
+    marks = endotransfer.load(bundle, flips=True).mark_batch(images)
+    for one, other, marked in zip(theirs, ours, marks, strict=True):
+        assert one.unfamiliarity is not None and other.unfamiliarity is not None and marked.unfamiliarity is not None
+        assert other.unfamiliarity.score == pytest.approx(one.unfamiliarity.score, rel=1e-3)
+        assert marked.unfamiliarity == other.unfamiliarity and other.unfamiliarity.reason == one.unfamiliarity.reason
+    assert ours[0].unfamiliar
+
+
+def test_a_bundle_whose_statistic_was_exchanged_is_refused(bundles: Bundles, tmp_path: Path) -> None:
+    bundle = Path(shutil.copytree(bundles["tagged"][1], tmp_path / "bundle"))
+    (bundle / "familiarity.safetensors").write_bytes(b"something else")
+    with pytest.raises(CheckpointError, match=r"familiarity\.safetensors is damaged \(its checksum differs\)"):
+        endotransfer.load(bundle)
+
+
 def test_the_card_says_what_a_user_must_know(bundles: Bundles) -> None:
     card = (bundles["tagged"][1] / "README.md").read_text()
     for words in ("Research use only, not a medical device", "## Intended use", "## Data fingerprint",
