@@ -21,7 +21,7 @@ def test_a_black_frame_has_its_badge_in_list_and_stage(browser: Any, images: Pat
         page.wait_for_selector("html[data-ready]")
         settled(page, "0003")
         assert page.inner_text("#unfamiliar") == "⚠ Almost black: the mask is not to be trusted"
-        page.wait_for_function("() => document.getElementById('survey').hidden", timeout=30_000)
+        page.wait_for_function("() => document.getElementById('survey').hidden", timeout=60_000)
         page.select_option("#filter", "unfamiliar")
         rows = page.locator("#strip li").all_inner_texts()
         assert any("0003" in row and "⚠ almost black" in row for row in rows)
