@@ -40,7 +40,7 @@ class RecordedNetwork:  # pragma: needs cuda
     def __call__(self, images: Tensor) -> tuple[Tensor, ...]:
         if not any(weight.requires_grad for weight in self.weights):
             return self.replay(images)
-        outputs: tuple[Tensor, ...] = _Replay.apply(self.anchor, images, self)  # type: ignore[no-untyped-call]
+        outputs: tuple[Tensor, ...] = _Replay.apply(self.anchor, images, self)
         return outputs
 
     def replay(self, images: Tensor) -> tuple[Tensor, ...]:
@@ -66,7 +66,7 @@ class RecordedNetwork:  # pragma: needs cuda
 
     def _warm_up(self, network: Network, autocast: Callable[[], AbstractContextManager[Any]]) -> None:
         torch.cuda.synchronize()
-        aside = torch.cuda.Stream()
+        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         with torch.cuda.stream(aside):
             for _ in range(WARM_UP):
                 with autocast():
