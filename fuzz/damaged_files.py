@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import yaml
 from torch import nn
@@ -22,6 +23,8 @@ from endotransfer.engine.model_folder import load_model
 from endotransfer.engine.optimiser_state import pack_optimiser
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.engine.training_state import restore_training
+from endotransfer.familiarity.familiarity_file import FILE as FAMILIARITY
+from endotransfer.familiarity.familiarity_file import encode_familiarity
 from endotransfer.results import Results
 from endotransfer.sealed_json import sealed
 from fuzz.mutations import damaged_bytes, damaged_json
@@ -95,11 +98,14 @@ def damage_models(folder: Path, count: int, resealed: int, draw: random.Random) 
     write_model(folder)
     before = load_model(folder)
     weights, config = before.module.state_dict(), json.loads((folder / "config.json").read_text())
-    files = {file: file.read_bytes() for file in (folder / "config.json", folder / "weights.safetensors")}
+    files = {
+        folder / name: (folder / name).read_bytes() for name in ("config.json", "weights.safetensors", FAMILIARITY)
+    }
 
     def unchanged(found: Any) -> bool:
         described = found.info.model_copy(update={"checksum": before.info.checksum})
-        return described == before.info and same_tensors(found.module.state_dict(), weights)
+        same = described == before.info and same_tensors(found.module.state_dict(), weights)
+        return same and encode_familiarity(found.familiarity)[0] == files[folder / FAMILIARITY]
 
     for number in range(count):
         file = draw.choice(list(files))
@@ -111,20 +117,28 @@ def damage_models(folder: Path, count: int, resealed: int, draw: random.Random) 
         outcome.attempt(f"resealed model {number}", lambda: load_model(folder), lambda found: True)
     for file, content in files.items():
         file.write_bytes(content)
-    _damage_headers(outcome, folder, resealed // 4, draw)
+    _damage_headers(outcome, folder, "weights.safetensors", resealed // 4, draw)
+    for file, content in files.items():
+        file.write_bytes(content)
+    _damage_headers(outcome, folder, FAMILIARITY, resealed // 2, draw)
     return outcome
 
 
-def _damage_headers(outcome: FuzzOutcome, folder: Path, count: int, draw: random.Random) -> None:
-    """Weights that were damaged and whose digest was made to fit."""
-    path = folder / "weights.safetensors"
+def _damage_headers(outcome: FuzzOutcome, folder: Path, name: str, count: int, draw: random.Random) -> None:
+    """Tensors that were damaged and whose digest was made to fit; what loads must still judge a picture."""
+    path, picture = folder / name, np.zeros((8, 8, 3), np.uint8)
     whole, config = path.read_bytes(), json.loads((folder / "config.json").read_text())
+
+    def judges(found: Any) -> bool:
+        return bool(found.familiarity.assess(picture, found.familiarity.features.mean).score >= 0)
+
     for number in range(count):
         content = damaged_bytes(whole[:3000], draw) + whole[3000:]
         path.write_bytes(content)
-        digest = hashlib.sha256(content).hexdigest()
-        (folder / "config.json").write_text(sealed({**config, "sha256": digest}))
-        outcome.attempt(f"resealed weights {number}", lambda: load_model(folder), lambda found: True)
+        digest = {"sha256": hashlib.sha256(content).hexdigest()}
+        changed = digest if name != FAMILIARITY else {"familiarity": {**config["familiarity"], **digest}}
+        (folder / "config.json").write_text(sealed({**config, **changed}))
+        outcome.attempt(f"resealed {name} {number}", lambda: load_model(folder), judges)
 
 
 EXPERIMENT = {

@@ -5,11 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
+from torch.nn.functional import interpolate
 
+from endotransfer.batch import SegOutput
 from endotransfer.config import ModelConfig
 from endotransfer.data.folders.classes import Classes
 from endotransfer.engine.model_folder import save_model
+from endotransfer.familiarity.familiarity import FEWEST, Familiarity, fit_familiarity
+from endotransfer.familiarity.image_signs import image_signs
+from endotransfer.inference import pooled
 from endotransfer.methods import TaskInfo, method_config
 from endotransfer.results import Results
 from endotransfer.sealed_json import sealed
@@ -23,6 +29,8 @@ def write_model(
     shape: tuple[int, int] = (48, 64),
     norm: Literal["batch", "group", "per_domain"] = "group",
     backbone: str = "test_resnet",
+    *,
+    familiarity: bool = True,
 ) -> Path:
     """Weights are drawn, and those of the classifier enlarged: probabilities are neither all alike nor all sure."""
     names, tags = TASKS[task]
@@ -36,8 +44,21 @@ def write_model(
         method.segmenter.pixel_classifier.weight *= 20  # type: ignore[operator, union-attr]
     settings = {"name": cls.name, "preset": preset}
     results = Results(method=cls.name)
-    save_model(folder, method, Classes(names), shape, settings, results, {"source with mask": 4})
+    usual = familiarity_of(method.segmenter, shape) if familiarity else None
+    counts = {"source with mask": 4}
+    save_model(folder, method, Classes(names), shape, settings, results, counts, familiarity=usual)
     return folder
+
+
+@torch.inference_mode()
+def familiarity_of(network: Callable[[torch.Tensor], SegOutput], shape: tuple[int, int]) -> Familiarity:
+    """Fitted to coloured clouds."""
+    clouds = torch.rand(FEWEST, 3, 4, 5, generator=torch.Generator().manual_seed(0))
+    images = (255 * interpolate(clouds, size=shape, mode="bicubic").clamp(0, 1)).round()
+    features = pooled(network(images / 255).features).flatten(1).double().numpy()
+    pixels = images.byte().permute(0, 2, 3, 1).numpy()
+    signs = np.stack([image_signs(one, shape) for one in pixels])
+    return fit_familiarity(signs, features, list(map(str, range(FEWEST))), shape)
 
 
 def rewrite_config(folder: Path, change: Callable[[Any], Any]) -> None:

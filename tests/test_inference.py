@@ -17,6 +17,7 @@ from endotransfer.inference import (
     forward_views,
     geometry_of,
     logits_at,
+    mean_features,
     mean_probabilities,
     network_input,
     slide,
@@ -65,11 +66,12 @@ def test_a_batch_holds_the_resized_pixels_in_the_unit_interval() -> None:
     np.testing.assert_array_equal(network_input(images[2], None).numpy(), images[2])
 
 
-def test_one_view_is_the_network_itself_without_features() -> None:
+def test_one_view_is_the_network_itself_with_the_mean_of_its_features() -> None:
     images = torch.rand(2, 3, 8, 12)
     (output,) = forward_views(corner_tag, images)
     assert torch.equal(output.logits, corner_tag(images).logits)
-    assert output.features.numel() == 0
+    torch.testing.assert_close(output.features, corner_tag(images).features.mean((2, 3), keepdim=True))
+    np.testing.assert_array_equal(mean_features([output]), output.features[:, :, 0, 0].numpy())
 
 
 def test_mirrored_views_are_flipped_back_and_averaged() -> None:

@@ -6,6 +6,7 @@ Pixels uint8 [H, W, 3] of any size
   -> `forward_views`       one output for the images, or four with their mirror images; whole or by sliding window
   -> `mean_probabilities`  [K, H, W] of one image, at its own size again
   -> `tag_probabilities`   the tag head's probability of a lesion, for each image
+  -> `mean_features`       what the network makes of each image, for the warning about images unlike the training's
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +44,7 @@ class InferenceGeometry:
         window = self.window
         if window is None:
             return forward
-        return lambda images: SegOutput(slide(forward, images, window), None, images)
+        return lambda images: slide_with_features(forward, images, window)
 
 
 def geometry_of(experiment: Experiment) -> InferenceGeometry:
@@ -69,7 +70,10 @@ def with_temperature(output: SegOutput, temperature: float) -> SegOutput:
 
 
 def forward_views(forward: Forward, images: Tensor, *, flips: bool = False) -> list[SegOutput]:
-    """Outputs for `images` [B, 3, H, W]; with `flips` for their mirror images too, flipped back.  Without features."""
+    """Outputs for `images` [B, 3, H, W]; with `flips` for their mirror images too, flipped back.
+
+    Of features only their means are left, [B, C, 1, 1].
+    """
     return [_forward_mirrored(forward, images, axes) for axes in (FLIPS if flips else FLIPS[:1])]
 
 
@@ -80,7 +84,18 @@ def _forward_mirrored(forward: Forward, images: Tensor, axes: tuple[int, ...]) -
             "the network's output is not finite, so nothing can be said of the image; its weights are damaged or "
             "training diverged: copy the model again, or train it anew."
         )
-    return SegOutput(output.logits.flip(axes), output.tag_logits, output.logits[:, :0])
+    return SegOutput(output.logits.flip(axes), output.tag_logits, pooled(output.features))
+
+
+def pooled(features: Tensor) -> Tensor:
+    """[B, C, h, w] -> float [B, C, 1, 1]."""
+    return features.float().mean((2, 3), keepdim=True)
+
+
+def mean_features(outputs: Sequence[SegOutput]) -> NDArray[np.float32]:
+    """[B, C] of outputs of `forward_views`, of the images as they are: mirror images would say nothing else."""
+    found: NDArray[np.float32] = outputs[0].features.flatten(1).cpu().numpy()
+    return found
 
 
 def logits_at(output: SegOutput, index: int, size: tuple[int, int]) -> Tensor:
@@ -104,18 +119,26 @@ def tag_probabilities(outputs: Sequence[SegOutput], count: int) -> list[float] |
 
 def slide(forward: Forward, images: Tensor, window: tuple[int, int]) -> Tensor:
     """Logits [B, K, H, W] at the images' size: at every pixel the mean over the windows that contain it."""
+    return slide_with_features(forward, images, window).logits
+
+
+def slide_with_features(forward: Forward, images: Tensor, window: tuple[int, int]) -> SegOutput:
+    """The same, with the features' mean over all windows, [B, C, 1, 1]."""
     size = images.shape[-2:]
     total: Tensor | None = None
+    features: list[Tensor] = []
     count = torch.zeros(size, device=images.device)
     for place in _windows(size, window):
         part = images[(..., *place)]
-        logits = forward(part).at(part.shape[-2:]).float()
+        output = forward(part)
+        logits = output.at(part.shape[-2:]).float()
         if total is None:
             total = logits.new_zeros((*logits.shape[:2], *size))
         total[(..., *place)] += logits
         count[place] += 1
+        features.append(pooled(output.features))
     assert total is not None
-    return total / count
+    return SegOutput(total / count, None, torch.stack(features).mean(0))
 
 
 def starts(length: int, window: int) -> list[int]:

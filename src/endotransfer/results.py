@@ -48,13 +48,26 @@ class Temperature(BaseModel):
     note: str = ""  # why it was not fitted
 
 
+class Alarms(BaseModel):
+    """How often images of its own domain are called unlike the training images: per cent."""
+
+    model_config = ConfigDict(frozen=True)
+
+    held_out: float | None = None  # of training images, each held against images of other groups
+    test: float | None = None  # of test images
+    images: int = 0  # training images that it was fitted to
+    test_images: int = 0
+    domain: str = "target"  # whose training images
+    note: str = ""  # why it was not fitted
+
+
 class Results(Summary):
     """What `train` and `evaluate` return.  `results.figure("miou")` is a number, `results["iou"]` what the file has."""
 
     ORDER: ClassVar[tuple[str, ...]] = (
         "method", "preset", "variant", "seed", "classes", "date", "version", "name", "images", "unlabelled_images",
-        "figures", "by_finding", "intervals", "tag_evidence", "calibration", "temperature", "pranet", "cost",
-        "findings", "remarks", "flips",
+        "figures", "by_finding", "intervals", "tag_evidence", "calibration", "temperature", "familiarity", "pranet",
+        "cost", "findings", "remarks", "flips",
     )  # fmt: skip
 
     method: str
@@ -68,6 +81,7 @@ class Results(Summary):
     tag_evidence: dict[str, Scalar] | None = None  # agreement with tags alone
     calibration: CalibrationSummary | None = None  # of pixel probabilities; None where no test image has a mask
     temperature: Temperature | None = None  # None: measured before there was one
+    familiarity: Alarms | None = None  # of the warning about other images; None: measured before there was one
     pranet: dict[str, Scalar] | None = None  # figures of that protocol
     cost: Cost | None = None
     findings: dict[str, JsonValue] = Field(default_factory=dict)  # the method's own; in the file each under its own key

@@ -52,7 +52,7 @@ def test_images_go_in_as_a_batch(bundles: Bundles) -> None:
     predictor = endotransfer.load(bundles["tagged"][1])
     assert isinstance(predictor, OnnxPredictor)
     images = np.stack(list(phantoms([(40, 50)])))
-    probabilities, tags = predictor.run(images)
+    probabilities, tags, _ = predictor.run(images)
     assert probabilities.shape == (3, 2, 40, 50) and tags is not None and tags.shape == (3,)
     for image, values in zip(images, probabilities, strict=True):
         np.testing.assert_allclose(values, predictor.predict(image).probabilities, atol=1e-5)
@@ -84,7 +84,7 @@ def test_its_predictions_draw_themselves(bundles: Bundles) -> None:
 def test_the_bundle_is_complete_and_also_runs_with_torch(bundles: Bundles) -> None:
     model, bundle = bundles["tagged"]
     assert sorted(path.name for path in bundle.iterdir()) == [
-        "README.md", "config.json", "labels.json", "model.onnx", "weights.safetensors",
+        "README.md", "config.json", "familiarity.safetensors", "labels.json", "model.onnx", "weights.safetensors",
     ]  # fmt: skip
     assert json.loads((bundle / "labels.json").read_text()) == {"0": "normal", "1": "lesion"}
     facts = json.loads((bundle / "config.json").read_text())["onnx"]
@@ -93,6 +93,30 @@ def test_the_bundle_is_complete_and_also_runs_with_torch(bundles: Bundles) -> No
     image = next(phantoms([(48, 64)]))
     again = endotransfer.load(bundle, "cpu", backend="torch").predict(image)
     np.testing.assert_array_equal(again.mask, endotransfer.load(model, "cpu").predict(image).mask)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("size", [(48, 64), (90, 71)])
+def test_a_bundle_warns_as_the_model_does(bundles: Bundles, task: str, size: tuple[int, int]) -> None:
+    model, bundle = bundles[task]
+    images = [np.zeros((*size, 3), np.uint8), *phantoms([size])]
+    theirs, ours = (
+        endotransfer.load(model, "cpu").predict_batch(images),
+        endotransfer.load(bundle).predict_batch(images),
+    )
+    marks = endotransfer.load(bundle, flips=True).mark_batch(images)
+    for one, other, marked in zip(theirs, ours, marks, strict=True):
+        assert one.unfamiliarity is not None and other.unfamiliarity is not None and marked.unfamiliarity is not None
+        assert other.unfamiliarity.score == pytest.approx(one.unfamiliarity.score, rel=1e-3)
+        assert marked.unfamiliarity == other.unfamiliarity and other.unfamiliarity.reason == one.unfamiliarity.reason
+    assert ours[0].unfamiliar
+
+
+def test_a_bundle_whose_statistic_was_exchanged_is_refused(bundles: Bundles, tmp_path: Path) -> None:
+    bundle = Path(shutil.copytree(bundles["tagged"][1], tmp_path / "bundle"))
+    (bundle / "familiarity.safetensors").write_bytes(b"something else")
+    with pytest.raises(CheckpointError, match=r"familiarity\.safetensors is damaged \(its checksum differs\)"):
+        endotransfer.load(bundle)
 
 
 def test_the_card_says_what_a_user_must_know(bundles: Bundles) -> None:

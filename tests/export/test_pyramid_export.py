@@ -37,8 +37,9 @@ def test_the_network_equals_torch(tmp_path: Path, backbone: str) -> None:
     graph = export_network(model, (40, 72))
     session = onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
     images = torch.rand(3, 3, 40, 72, generator=torch.Generator().manual_seed(0))
-    logits, tags = session.run(None, {INPUT: images.numpy()})
+    logits, tags, features = session.run(None, {INPUT: images.numpy()})
     expected = model(images)
     assert expected.tag_logits is not None
     torch.testing.assert_close(torch.from_numpy(logits), expected.logits, rtol=0, atol=1e-4)
     torch.testing.assert_close(torch.from_numpy(tags), expected.tag_logits, rtol=0, atol=1e-4)
+    torch.testing.assert_close(torch.from_numpy(features), expected.features.mean((2, 3)), rtol=0, atol=1e-4)

@@ -7,7 +7,8 @@ const review = (who, decision = "accepted") => ({ who, decision, number: 1 });
 const ROWS = [
   { id: "a", name: "Polyp 2", tag: "lesion", split: "train", patient: "p10", review: review("Ada"), second: [] },
   { id: "b", name: "polyp 10", tag: "normal", split: "test", patient: "p9", review: null, second: [] },
-  { id: "c", name: "Bulb", tag: "lesion", split: "test", patient: null, review: review("Bo", "rejected"), second: [{ who: "Ada" }] },
+  { id: "c", name: "Bulb", tag: "lesion", split: "test", patient: null, review: review("Bo", "rejected"), unfamiliar: "blurred",
+    second: [{ who: "Ada" }] },
 ];
 const ALL = { filter: "all", search: "", only: {}, plan: null, open: undefined };
 const ids = (wanted) => ROWS.filter((row) => matches(row, { ...ALL, ...wanted })).map(({ id }) => id).join("");
@@ -19,6 +20,7 @@ test("by decision", () => {
   assert.equal(ids({ filter: "open" }), "b");
   assert.equal(ids({ filter: "open", open: "a" }), "ab"); // what is open does not vanish
   assert.equal(ids({ filter: "sample" }), "");
+  assert.equal(ids({ filter: "unfamiliar" }), "c");
   assert.equal(ids({ filter: "sample", plan: new Set(["b", "c"]) }), "bc");
 });
 

@@ -11,7 +11,7 @@ from endotransfer.predict.image_predictor import ImagePredictor
 
 ROW = {
     "width": 6, "height": 8, "lesion_probability": 0.75, "confidence": pytest.approx(0.8), "lesions": 1,
-    "area_0": 24, "area_1": 24, "share_0": 0.5, "share_1": 0.5,
+    "area_0": 24, "area_1": 24, "share_0": 0.5, "share_1": 0.5, "unfamiliarity": None, "unfamiliar": None,
 }  # fmt: skip
 
 

@@ -16,12 +16,21 @@ from safetensors.torch import load_file, save_file
 from endotransfer import io
 from endotransfer.config import read_experiment
 from endotransfer.data.folders.classes import read_classes
+from endotransfer.data.folders.drawn_sample import read_plan
 from endotransfer.data.folders.labels_csv import read_labels
+from endotransfer.data.folders.review_files import read_record, reviews_lock
+from endotransfer.data.folders.review_masks import find_mask
+from endotransfer.data.importers.tag_table import read_tag_table
+from endotransfer.data.read.read_image import read_image
+from endotransfer.data.read.video_reader import VideoReader
 from endotransfer.engine.model_folder import load_model
 from endotransfer.engine.read_model import read_model_weights
 from endotransfer.engine.run import train
 from endotransfer.engine.run_log import read_log
 from endotransfer.errors import LONGEST, CheckpointError, ConfigError, DataError, EndotransferError, shown
+from endotransfer.familiarity.familiarity import Familiarity
+from endotransfer.familiarity.familiarity_file import FamiliarityInfo, read_familiarity
+from endotransfer.familiarity.image_signs import SIGNS
 from endotransfer.predict.predictor import load
 from endotransfer.results import Results
 from tests.model_folders import rewrite_config, write_model
@@ -33,6 +42,17 @@ def fault_of_table(path: Path) -> None:
         raise DataError(faults[0].sentence())
 
 
+def lock_reviews(path: Path) -> None:
+    with reviews_lock(path.parents[1]):
+        pass
+
+
+def read_usual(path: Path) -> Familiarity:
+    limits = {"signs": list(SIGNS), "signs_limit": 1, "features_limit": 1}
+    info = FamiliarityInfo.model_validate({"sha256": "0" * 64, "images": 9, "seen": None, **limits})
+    return read_familiarity(path.parent, info, "copy it")
+
+
 READERS: dict[str, Callable[[Path], object]] = {
     "experiment.yaml": read_experiment,
     "classes.yaml": lambda path: read_classes(path.parent),
@@ -40,6 +60,14 @@ READERS: dict[str, Callable[[Path], object]] = {
     "config.json": lambda path: load_model(path.parent),
     "weights.safetensors": lambda path: read_model_weights(path, "0" * 64),
     "results.json": Results.read,
+    "familiarity.safetensors": read_usual,
+    "reviewed/a.json": lambda path: read_record(path.parents[1], "a"),
+    "reviewed/sample.yaml": lambda path: read_plan(path.parents[1]),
+    "reviewed/.lock": lock_reviews,
+    f"reviewed/versions/{'0' * 64}.png": lambda path: find_mask(path.parents[2], path.name),
+    "tags.csv": read_tag_table,
+    "video.mp4": VideoReader,
+    "image.png": read_image,
 }
 
 
@@ -63,6 +91,9 @@ def make_folder(path: Path) -> None:
 @pytest.mark.parametrize("make", [make_pipe, make_device, make_enormous, make_folder])
 @pytest.mark.parametrize("name", READERS)
 def test_what_is_no_usual_file_is_refused_at_once(name: str, make: Callable[[Path], None], tmp_path: Path) -> None:
+    if (name, make) == ("reviewed/.lock", make_enormous):
+        return  # nobody reads it
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     make(tmp_path / name)
     with pytest.raises(EndotransferError) as caught:
         READERS[name](tmp_path / name)

@@ -26,6 +26,7 @@ from endotransfer.serve.image_catalogue import CatalogueEntry, ImageCatalogue, i
 from endotransfer.serve.image_figures import ImageFigures
 from endotransfer.serve.pictures import FILL, LINE
 from endotransfer.serve.predictions import HALF, disagreement, encode, labels_of, load_models, overlap, score_of
+from tests.model_folders import write_model
 from tests.serve.conftest import MakeClient, ids, pixels, saved
 
 
@@ -263,3 +264,22 @@ def test_the_walk_steps_aside_and_can_be_stopped() -> None:
     assert survey.progress() == {"done": 2, "total": 3}
     survey.start()
     assert survey.done == 2
+
+
+def test_an_image_unlike_the_training_images_is_said_in_list_and_details(
+    make_client: MakeClient, folder: Path, tmp_path: Path
+) -> None:
+    Image.new("RGB", (64, 48)).save(folder / "images" / "0003.png")
+    client = make_client([write_model(tmp_path / "model")], folder)
+    black = ids(client)["0003"]
+    (figures,) = client.get(f"/api/images/{black}").json()["models"]
+    assert figures["unfamiliar"] == "almost black" and figures["unfamiliarity"] > 1
+    rows = {row["name"]: row for row in client.get("/api/images").json()["images"]}
+    assert rows["0003"]["unfamiliar"] == "almost black"
+
+
+def test_a_model_that_cannot_tell_says_nothing(client: TestClient) -> None:
+    image = next(iter(ids(client).values()))
+    (*models,) = client.get(f"/api/images/{image}").json()["models"]
+    assert models and all(one["unfamiliar"] is one["unfamiliarity"] is None for one in models)
+    assert all(row["unfamiliar"] is None for row in client.get("/api/images").json()["images"])

@@ -33,6 +33,11 @@ class Reader(NamedTuple):
     batch: int
 
 
+def reader_of(forward: Forward, experiment: Experiment, device: torch.device, dtype: torch.dtype) -> Reader:
+    geometry = geometry_of(experiment)
+    return Reader(geometry.wrap(forward), geometry, device, dtype, experiment.evaluation.batch)
+
+
 def fit_temperature(
     forward: Forward, experiment: Experiment, data: ExperimentData, device: torch.device, dtype: torch.dtype,
     *, target_masks: bool = False,
@@ -42,8 +47,7 @@ def fit_temperature(
     samples, classes = ([], None) if target_masks else held_out_source(experiment.data, used)
     if classes is None or classes.names != data.classes.names:
         return Temperature(note=NOT_FITTED)
-    geometry = geometry_of(experiment)
-    reader = Reader(geometry.wrap(forward), geometry, device, dtype, experiment.evaluation.batch)
+    reader = reader_of(forward, experiment, device, dtype)
     try:
         own = _fit(reader, samples, classes, data)
     except DataError as reason:  # a bad mask costs the temperature, not the trained run

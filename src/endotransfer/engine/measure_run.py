@@ -14,10 +14,11 @@ from endotransfer.batch import SegOutput
 from endotransfer.config import Experiment, FolderConfig, read_experiment
 from endotransfer.config.class_lists import protocol_of
 from endotransfer.data.pipeline.decode_cache import DecodeCache
-from endotransfer.engine.calibrate import fit_temperature
+from endotransfer.engine.calibrate import fit_temperature, reader_of
 from endotransfer.engine.choose_device import choose_device
 from endotransfer.engine.evaluate import evaluate_samples
 from endotransfer.engine.experiment_data import ExperimentData, read_role
+from endotransfer.engine.fit_warning import fit_warning
 from endotransfer.engine.model_folder import load_model, save_model
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import CheckpointError, ConfigError, DataError
@@ -123,7 +124,11 @@ def finish(
         return None
     head = head_of(experiment.method, experiment.seed, experiment_data.classes.names) | {"name": experiment.name}
     figures = scores.summary(experiment.evaluation.resamples).to_dict()
-    fitted = {"temperature": temperature, "cost": cost}
+    familiarity, alarms = fit_warning(
+        reader_of(predict, experiment, device, dtype), experiment_data, target_masks=method.needs.masks_of_target,
+        decode_cache=decode_cache,
+    )  # fmt: skip
+    fitted = {"temperature": temperature, "familiarity": alarms, "cost": cost}
     results = Results.model_validate(head | figures | of_tags | fitted | method.findings())
     counts = {
         "source with mask": len(experiment_data.masked),
@@ -133,7 +138,7 @@ def finish(
     }
     save_model(
         run.model, method, experiment_data.classes, experiment.data.shape, experiment.method, results, counts,
-        geometry_of(experiment),
+        geometry_of(experiment), familiarity,
     )  # fmt: skip
     write_atomically(run.path / "scores.json", json.dumps(scores.rows()), CheckpointError)
     results.write(run.results)

@@ -6,6 +6,7 @@ from endotransfer import __version__
 from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.engine.calibration_text import calibration_text
 from endotransfer.engine.model_info import ModelInfo
+from endotransfer.engine.warning_text import warning_text
 from endotransfer.metrics import FIGURES
 from endotransfer.results import Results
 
@@ -33,6 +34,9 @@ the image's own size.
 
 ## Calibration
 {calibration_text(results.calibration, results.temperature)}
+
+## Images that it has not seen
+{warning_text(results.familiarity)}
 
 {_remarks(results)}## Where it fails
 - On images of another kind of endoscope than its target domain: measure before you trust it (`endotransfer evaluate`).

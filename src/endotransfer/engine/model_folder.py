@@ -17,8 +17,11 @@ from endotransfer.data.folders.classes import Classes
 from endotransfer.engine.checkpoint import check_fits, load_weights_into
 from endotransfer.engine.model_card import model_card
 from endotransfer.engine.model_info import MethodRecord, ModelInfo, Origin
-from endotransfer.engine.read_model import damaged, read_model_info, read_model_weights
+from endotransfer.engine.read_model import COPY_AGAIN, damaged, read_model_info, read_model_weights
 from endotransfer.errors import CheckpointError, ConfigError
+from endotransfer.familiarity.familiarity import Familiarity
+from endotransfer.familiarity.familiarity_file import FILE as FAMILIARITY
+from endotransfer.familiarity.familiarity_file import encode_familiarity, read_familiarity
 from endotransfer.inference import InferenceGeometry, with_temperature
 from endotransfer.io import write_atomically
 from endotransfer.models import segmenters  # noqa: F401  (registers the kinds of network)
@@ -42,6 +45,7 @@ class TrainedModel:
     domain: str
     info: ModelInfo
     geometry: InferenceGeometry  # how it is measured
+    familiarity: Familiarity | None = None  # None: of an older version, or from too few images
 
     def __call__(self, images: torch.Tensor) -> SegOutput:
         """`images` [B, 3, H, W] in [0, 1] at `shape` -> output, its logits at the model's temperature."""
@@ -51,6 +55,7 @@ class TrainedModel:
 def save_model(
     folder: Path, method: "Method", classes: Classes, shape: tuple[int, int], settings: Mapping[str, object],
     results: Results, data: dict[str, int], geometry: InferenceGeometry | None = None,
+    familiarity: Familiarity | None = None,
 ) -> None:  # fmt: skip
     """Write the method's predictor.  `settings`: the experiment's `method` section, resolved."""
     predictor = method.predictor()
@@ -59,6 +64,9 @@ def save_model(
     weights = {name: value.detach().cpu().contiguous() for name, value in predictor.state_dict().items()}
     content = save(weights)  # bytes, not a file: only then is a full disk told like any other
     write_atomically(folder / "weights.safetensors", content, CheckpointError)
+    usual, described = (None, None) if familiarity is None else encode_familiarity(familiarity)
+    if usual is not None:
+        write_atomically(folder / FAMILIARITY, usual, CheckpointError)
     info = ModelInfo(
         sha256=hashlib.sha256(content).hexdigest(),
         classes=list(classes.names),
@@ -69,6 +77,7 @@ def save_model(
         seed=results.seed,
         geometry=geometry or InferenceGeometry(shape),
         temperature=results.temperature.value if results.temperature else 1.0,
+        familiarity=described,
         network=network,
         method=MethodRecord.model_validate(settings),
         method_from=Origin(package=package_of(type(method)), module=origin_of(type(method))),
@@ -86,7 +95,9 @@ def load_model(run: Path, device: str | torch.device = "cpu") -> TrainedModel:
     module = _rebuild(folder, info, weights)
     module.to(device).eval().requires_grad_(False)
     classes = Classes(tuple(info.classes), info.ignore)
-    return TrainedModel(module, classes, info.shape, info.domain, info, info.geometry or InferenceGeometry(info.shape))
+    familiarity = read_familiarity(folder, info.familiarity, COPY_AGAIN) if info.familiarity else None
+    geometry = info.geometry or InferenceGeometry(info.shape)
+    return TrainedModel(module, classes, info.shape, info.domain, info, geometry, familiarity)
 
 
 def _rebuild(folder: Path, info: ModelInfo, weights: dict[str, torch.Tensor]) -> nn.Module:

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from endotransfer.batch import IGNORE
 from endotransfer.config import LARGEST_SEED
+from endotransfer.familiarity.familiarity_file import FamiliarityInfo
 from endotransfer.inference import InferenceGeometry
 from endotransfer.models.network_spec import SavedNetwork
 
@@ -47,6 +48,7 @@ class ModelInfo(BaseModel):
     seed: int = Field(0, ge=0, le=LARGEST_SEED)
     geometry: InferenceGeometry | None = None  # None: the whole image at `shape`
     temperature: float = Field(1.0, gt=0, le=100, allow_inf_nan=False)  # pixel logits are divided by it
+    familiarity: FamiliarityInfo | None = None  # None: the model cannot tell what is unlike its training images
     network: SavedNetwork
     method: MethodRecord
     method_from: Origin
@@ -56,4 +58,5 @@ class ModelInfo(BaseModel):
 
     def to_json(self) -> dict[str, object]:
         """What config.json holds, but for its checksum."""
-        return self.model_dump(mode="json", exclude={"checksum"} | ({"onnx"} if self.onnx is None else set()))
+        absent = {key for key in ("onnx", "familiarity") if getattr(self, key) is None}
+        return self.model_dump(mode="json", exclude={"checksum", *absent})

@@ -15,6 +15,7 @@ from endotransfer.engine.model_info import ModelInfo
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.export.card import bundle_card
 from endotransfer.export.check import Check, check_against_torch
+from endotransfer.familiarity.familiarity_file import FILE as FAMILIARITY
 from endotransfer.io import write_atomically
 from endotransfer.predict.onnx_predictor import GRAPH, OnnxPredictor
 from endotransfer.predict.predictor import Predictor
@@ -38,6 +39,8 @@ def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, i
     out.mkdir(parents=True, exist_ok=True)
     try:
         shutil.copyfile(source / "weights.safetensors", out / "weights.safetensors")
+        if model.familiarity is not None:
+            shutil.copyfile(source / FAMILIARITY, out / FAMILIARITY)
         write_atomically(out / GRAPH, content, CheckpointError)
         _write_config(out, model.info, content, size, None)
         cpu = torch.device("cpu")
@@ -99,7 +102,7 @@ def _write_config(
 
 def _clear(out: Path, *, remove: bool) -> None:
     """Take away what was written; the folder was empty."""
-    for name in (GRAPH, "weights.safetensors", "config.json", "labels.json", "README.md"):
+    for name in (GRAPH, FAMILIARITY, "weights.safetensors", "config.json", "labels.json", "README.md"):
         (out / name).unlink(missing_ok=True)
     if remove:
         out.rmdir()

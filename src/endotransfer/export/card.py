@@ -85,9 +85,19 @@ def _span(ends: tuple[float, float] | None) -> str:
     return "n/a" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
 
 
+def _warning(model: TrainedModel) -> str:
+    if model.familiarity is None:
+        return "- images unlike the training images: this model cannot tell them, nothing was fitted to tell them by"
+    by = "`features`, float32 [batch, C], and " if model.familiarity.features is not None else ""
+    return (
+        f"- out: {by}`familiarity.safetensors`: by these `endotransfer predict` warns of images unlike the training's"
+    )
+
+
 def _graph(model: TrainedModel, size: tuple[int, int] | None, check: Check) -> str:
     takes = f"{size[1]} x {size[0]} pixels (width x height)" if size else "any size"
     tag = "\n- out: `lesion_probability`, float32 [batch]" if model.info.tags else ""
+    tag += "\n" + _warning(model)
     return f"""## The exported graph
 - in: `images`, uint8 [batch, height, width, 3], RGB, {takes}; resizing and colours are inside the graph
 - out: `probabilities`, float32 [batch, {len(model.classes)}, height, width], classes as in `labels.json`{tag}

@@ -7,6 +7,7 @@ images uint8 [batch, height, width, 3], RGB
   -> probabilities float32 [batch, classes, height, width]: logits up-sampled (bilinear, corners not aligned)
      to the image's own size, then softmax
   -> lesion_probability float32 [batch], where the network has S1
+  -> features float32 [batch, C], where the model can tell by them what is unlike its training images
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 import onnx
 from onnx import TensorProto, helper
 
-from endotransfer.export.network import INPUT, LOGITS, TAG_LOGITS
+from endotransfer.export.network import FEATURES, INPUT, LOGITS, TAG_LOGITS
 from endotransfer.export.resize import resize_nodes
 from endotransfer.export.steps import FLOAT, INT64, Steps
 
@@ -38,6 +39,7 @@ def wrap(
     if any(output.name == TAG_LOGITS for output in graph.output):
         outputs.append(helper.make_tensor_value_info(LESION_PROBABILITY, FLOAT, ["batch"]))
         nodes += _tag_nodes()
+    outputs += [output for output in graph.output if output.name == FEATURES]
     whole = helper.make_graph(nodes, "endotransfer", [images], outputs, graph.initializer)
     model = helper.make_model(
         whole,

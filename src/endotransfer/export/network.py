@@ -11,38 +11,43 @@ from torch import Tensor, nn
 
 from endotransfer.engine.model_folder import TrainedModel
 from endotransfer.errors import ConfigError
-from endotransfer.inference import with_temperature
+from endotransfer.inference import pooled, with_temperature
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
 OPSET = 18  # the first with a Resize that averages where it shrinks
-INPUT, LOGITS, TAG_LOGITS = "network_input", "logits", "tag_logits"
+INPUT, LOGITS, TAG_LOGITS, FEATURES = "network_input", "logits", "tag_logits", "features"
 
 
 class Plain(nn.Module):
-    """Tensors in, tensors out: [B, 3, h, w] in [0, 1] -> logits [B, K, h', w'] and, with S1, tag logits [B, 2]."""
+    """Tensors in, tensors out: [B, 3, h, w] in [0, 1] -> logits [B, K, h', w'], with S1 tag logits [B, 2].
+
+    And, where the model can tell what is unlike its training images by them, the mean features [B, C].
+    """
 
     def __init__(self, model: TrainedModel) -> None:
         super().__init__()
         self.module, self.domain, self.tags = model.module, model.domain, model.info.tags
         self.temperature = model.info.temperature
+        self.features = model.familiarity is not None and model.familiarity.features is not None
+        self.names = [LOGITS, *([TAG_LOGITS] if self.tags else []), *([FEATURES] if self.features else [])]
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         output = with_temperature(self.module(images, domain=self.domain), self.temperature)
         assert output.tag_logits is not None or not self.tags
-        return (output.logits,) if output.tag_logits is None or not self.tags else (output.logits, output.tag_logits)
+        tags = () if output.tag_logits is None or not self.tags else (output.tag_logits,)
+        return (output.logits, *tags, *((pooled(output.features).flatten(1),) if self.features else ()))
 
 
 def export_network(model: TrainedModel, shape: tuple[int, int]) -> "ModelProto":
     """The network as ONNX for images of `shape` = (H, W), any number of them at a time."""
     plain = Plain(model).eval()
-    names = [LOGITS, TAG_LOGITS] if plain.tags else [LOGITS]
     example = torch.zeros(2, 3, *shape)
     try:
         with torch.no_grad(), _quietly():
             program = torch.onnx.export(
-                plain, (example,), dynamo=True, input_names=[INPUT], output_names=names, opset_version=OPSET,
+                plain, (example,), dynamo=True, input_names=[INPUT], output_names=plain.names, opset_version=OPSET,
                 dynamic_shapes={"images": {0: torch.export.Dim("batch")}}, verbose=False,
             )  # fmt: skip
     except ImportError as reason:

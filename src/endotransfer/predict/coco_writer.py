@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from endotransfer.familiarity.familiarity import warning_of
 from endotransfer.predict.prediction import Marks, Prediction
 from endotransfer.predict.regions import Lesion, Region, find_lesions
 
@@ -30,7 +31,9 @@ class CocoWriter:
     def add(self, file_name: str, marks: Marks | Prediction) -> None:
         height, width = marks.mask.shape
         image = len(self._images) + 1
-        self._images.append({"id": image, "file_name": file_name, "height": height, "width": width})
+        self._images.append(
+            {"id": image, "file_name": file_name, "height": height, "width": width, **warning_of(marks.unfamiliarity)}
+        )
         for lesion in find_lesions(marks.mask, marks.certainty, smallest=1):
             annotation = region_annotation(lesion, (height, width), self.form)
             score = round(lesion.confidence, 5)

@@ -34,5 +34,8 @@ def prediction_row(file: Path | str, prediction: Prediction) -> dict[str, Cell]:
         "confidence": prediction.confidence,
         "lesions": len(find_lesions(prediction.mask, prediction.certainty)),
     }
+    found = prediction.unfamiliarity
+    row |= {"unfamiliarity": None, "unfamiliar": None}
+    row |= {} if found is None else {"unfamiliarity": found.score, "unfamiliar": found.reason}
     row |= {f"area_{name}": pixels for name, pixels in prediction.areas.items()}
     return row | {f"share_{name}": pixels / prediction.mask.size for name, pixels in prediction.areas.items()}

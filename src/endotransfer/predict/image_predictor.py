@@ -23,7 +23,8 @@ class ImagePredictor(ABC):
 
     def mark_batch(self, images: Sequence[Pixels]) -> list[Marks]:
         """The same without the probabilities of the losing classes."""
-        return [Marks(one.mask, one.certainty, one.lesion_probability) for one in self.predict_batch(images)]
+        found = self.predict_batch(images)
+        return [Marks(one.mask, one.certainty, one.lesion_probability, one.unfamiliarity) for one in found]
 
     def predict(self, image: ImageLike) -> Prediction:
         """`image`: a path, or RGB pixels uint8 [H, W, 3]."""

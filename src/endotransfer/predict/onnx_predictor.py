@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError
 
 from endotransfer.errors import CheckpointError, ConfigError, shortened
+from endotransfer.familiarity.familiarity import Unfamiliarity
+from endotransfer.familiarity.familiarity_file import FamiliarityInfo, read_familiarity
 from endotransfer.io import LARGEST_TEXT, read_json_object
 from endotransfer.predict.graph_session import open_graph, read_graph, run_graph, unusable
 from endotransfer.predict.image_input import ImageLike, as_batch
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 GRAPH = "model.onnx"
 AGAIN = "export the bundle again"
+Floats = NDArray[np.float32]
 Side = Annotated[int, Field(ge=1, le=10_000)]
 FLIPS: tuple[tuple[int, ...], ...] = ((), (1,), (0,), (0, 1))  # axes of [H, W] that are mirrored
 
@@ -40,6 +43,7 @@ class OnnxPredictor(ImagePredictor):
         self.flips = FLIPS if flips else FLIPS[:1]
         self.size = info.size
         self._path = folder / GRAPH
+        self._familiarity = read_familiarity(folder, info.familiarity, AGAIN) if info.familiarity else None
         self._session = _session(self._path, info.digest, threads)
         self._outputs = [output.name for output in self._session.get_outputs()]
         if [one.name for one in self._session.get_inputs()] != ["images"] or "probabilities" not in self._outputs:
@@ -49,27 +53,30 @@ class OnnxPredictor(ImagePredictor):
         batch = as_batch(images)
         found = [self._probabilities(image) for image in batch]
         return [
-            Prediction(most_probable(values)[0], values, tag, image, self.classes)
-            for image, (values, tag) in zip(batch, found, strict=True)
+            Prediction(most_probable(values)[0], values, tag, image, self.classes, unfamiliar)
+            for image, (values, tag, unfamiliar) in zip(batch, found, strict=True)
         ]
 
     def mark_batch(self, images: Sequence[Pixels]) -> list[Marks]:
         found = [self._probabilities(image) for image in images]
-        return [Marks(*most_probable(values), tag) for values, tag in found]
+        return [Marks(*most_probable(values), tag, unfamiliar) for values, tag, unfamiliar in found]
 
-    def _probabilities(self, image: Pixels) -> tuple[NDArray[np.float32], float | None]:
-        """[K, H, W] and S1's probability of a lesion.  One image at a time: a CPU gains nothing from a batch."""
+    def _probabilities(self, image: Pixels) -> tuple[NDArray[np.float32], float | None, Unfamiliarity | None]:
+        """[K, H, W], S1's probability of a lesion, the warning.  One at a time: a CPU gains nothing from a batch."""
         views, tags = [], []
+        unfamiliar = None
         for axes in self.flips:
-            values, tag = self.run(np.ascontiguousarray(np.flip(image, axes))[None])
+            values, tag, features = self.run(np.ascontiguousarray(np.flip(image, axes))[None])
+            if not axes and self._familiarity is not None:
+                unfamiliar = self._familiarity.assess(image, None if features is None else features[0])
             views.append(np.flip(values[0], tuple(axis + 1 for axis in axes)))
             tags.append(None if tag is None else float(tag[0]))
         mean = views[0] if len(views) == 1 else np.mean(views, axis=0)
         chances = [tag for tag in tags if tag is not None]
-        return mean, float(np.mean(chances)) if chances else None
+        return mean, float(np.mean(chances)) if chances else None, unfamiliar
 
-    def run(self, images: Pixels) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """The graph as it is: uint8 [B, H, W, 3] -> probabilities [B, K, H, W] and lesion probability [B]."""
+    def run(self, images: Pixels) -> tuple[Floats, Floats | None, Floats | None]:
+        """The graph as it is: uint8 [B, H, W, 3] -> probabilities [B, K, H, W], lesion probability [B], features."""
         if self.size is not None and images.shape[1:3] != self.size:
             height, width = self.size
             raise ConfigError(
@@ -78,17 +85,20 @@ class OnnxPredictor(ImagePredictor):
             )
         results = dict(zip(self._outputs, run_graph(self._session, self._path, {"images": images}, AGAIN), strict=True))
         probabilities, tags = results["probabilities"], results.get("lesion_probability")
-        self._check(images, probabilities, tags)
-        return probabilities, tags
+        features = results.get("features")
+        self._check(images, probabilities, tags, features)
+        return probabilities, tags, features
 
-    def _check(self, images: Pixels, probabilities: NDArray[np.float32], tags: NDArray[np.float32] | None) -> None:
+    def _check(self, images: Pixels, probabilities: Floats, tags: Floats | None, features: Floats | None) -> None:
         """A graph of somebody else's may give anything."""
         batch, height, width = images.shape[:3]
         if np.shape(probabilities) != (batch, len(self.classes), height, width):
             raise _unusable(self._path, f"its probabilities have the shape {list(np.shape(probabilities))}")
         if tags is not None and np.shape(tags) != (batch,):
             raise _unusable(self._path, f"its tags have the shape {list(np.shape(tags))}")
-        for values in (probabilities, tags):
+        if features is not None and (np.ndim(features) != 2 or len(features) != batch):
+            raise _unusable(self._path, f"its features have the shape {list(np.shape(features))}")
+        for values in (probabilities, tags, features):
             if values is not None and not (values.dtype.kind == "f" and np.isfinite(values).all()):
                 raise _unusable(self._path, "it gives values that are not finite numbers")
 
@@ -105,6 +115,7 @@ class BundleDescription(BaseModel):
 
     classes: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(min_length=2, max_length=255)
     onnx: GraphDescription
+    familiarity: FamiliarityInfo | None = None
 
 
 @dataclass(frozen=True)
@@ -114,6 +125,7 @@ class BundleInfo:
     classes: list[str]
     size: tuple[int, int] | None  # (H, W) of the images that the graph takes; None: any
     digest: str | None  # sha256 of the graph
+    familiarity: FamiliarityInfo | None  # None: of an older version, or nothing was fitted
 
 
 def read_info(folder: Path) -> BundleInfo:
@@ -123,7 +135,7 @@ def read_info(folder: Path) -> BundleInfo:
     if intact is False:
         raise CheckpointError(f"{path} is damaged (its checksum differs); {AGAIN}.")
     try:
-        described = BundleDescription.model_validate({key: info.get(key) for key in ("classes", "onnx")})
+        described = BundleDescription.model_validate({key: info.get(key) for key in BundleDescription.model_fields})
     except ValidationError as reason:
         fault = reason.errors(include_url=False, include_input=False)[0]
         where = shortened(".".join(map(str, fault["loc"])), 200)
@@ -131,7 +143,7 @@ def read_info(folder: Path) -> BundleInfo:
     if intact is None:
         print(f"note: {path} has no checksum (an older version wrote it), so damage to it would go unseen.",
               file=sys.stderr)  # fmt: skip
-    return BundleInfo(described.classes, described.onnx.size, described.onnx.sha256)
+    return BundleInfo(described.classes, described.onnx.size, described.onnx.sha256, described.familiarity)
 
 
 def _session(path: Path, digest: str | None, threads: int | None) -> "InferenceSession":

@@ -70,7 +70,7 @@ def predict_files(
 
 
 def _predict_images(job: PredictionJob, images: Sequence[Input]) -> str:
-    done, before = 0, len(job.tables.faults)
+    done, before, warned = 0, len(job.tables.faults), job.warned()
     with Meter(job.console, "predicting", len(images)) as meter:
         marked = ahead(infer(ahead(_read_all(images)), job.predictor, job.batch))
         for shot, marks in ahead(_draw_all(meter.watch(marked), job)):
@@ -78,6 +78,7 @@ def _predict_images(job: PredictionJob, images: Sequence[Input]) -> str:
             done += marks is not None
         rate = meter.rate
     job.print_faults(before, most=None)
+    job.print_warnings(warned, "images")
     return f"{done} of {len(images)} images predicted ({rate:.1f} a second)"
 
 
@@ -106,7 +107,7 @@ def _draw_all(marked: Iterable[Marked], job: PredictionJob) -> Iterator[Marked]:
 
 
 def _predict_one_video(job: PredictionJob, video: Input) -> str:
-    before = len(job.tables.faults)
+    before, warned = len(job.tables.faults), job.warned()
     try:
         with VideoReader(video.file, video.name) as reader, Meter(job.console, video.name, reader.expected) as meter:
             (job.out / "videos").mkdir(exist_ok=True)
@@ -120,6 +121,7 @@ def _predict_one_video(job: PredictionJob, video: Input) -> str:
     if report.cut_short:
         job.tables.add_fault(Shot(video.name, str(video.file), None, report.cut_short))
     job.print_faults(before)
+    job.print_warnings(warned, f"frames of {video.file}")
     return _video_summary(video, report)
 
 

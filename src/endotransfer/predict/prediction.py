@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from endotransfer.errors import ConfigError
+from endotransfer.familiarity.familiarity import Unfamiliarity
 from endotransfer.predict.overlay import overlay
 
 if TYPE_CHECKING:
@@ -27,6 +28,12 @@ class Prediction:
     lesion_probability: float | None  # of the tag head S1, or None where the model has none
     image: Pixels | None = field(default=None, repr=False)  # what was predicted
     classes: Sequence[str] = ()  # names of the K classes
+    unfamiliarity: Unfamiliarity | None = None  # score and reason; None where the model cannot tell
+
+    @property
+    def unfamiliar(self) -> bool | None:
+        """Whether the image is unlike those that the model was trained for; None where the model cannot tell."""
+        return None if self.unfamiliarity is None else self.unfamiliarity.reason is not None
 
     @property
     def certainty(self) -> NDArray[np.float32]:
@@ -83,6 +90,7 @@ class Marks:
     mask: Mask
     certainty: NDArray[np.float32]  # [H, W]: probability of the predicted class
     lesion_probability: float | None
+    unfamiliarity: Unfamiliarity | None = None  # None where the model cannot tell
 
     @property
     def confidence(self) -> float:

@@ -40,8 +40,10 @@ def as_html(prediction: Prediction) -> str:
         f"<tr><td>{escape(name)}</td><td>{pixels}</td><td>{100 * pixels / prediction.mask.size:.1f} %</td></tr>"
         for name, pixels in prediction.areas.items()
     )
-    tag = prediction.lesion_probability
-    caption = "" if tag is None else f"<caption>lesion probability {tag:.3f}</caption>"
+    tag, found = prediction.lesion_probability, prediction.unfamiliarity
+    told = [] if tag is None else [f"lesion probability {tag:.3f}"]
+    told += [] if found is None or found.reason is None else [f"warning: {found.reason}"]
+    caption = f"<caption>{', '.join(told)}</caption>" if told else ""
     return (
         f'<img src="data:image/png;base64,{picture}" alt="prediction" style="max-width: 100%">'
         f"<table>{caption}<tr><th>class</th><th>pixels</th><th>share</th></tr>{rows}</table>"

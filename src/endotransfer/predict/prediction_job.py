@@ -1,5 +1,6 @@
 """One `predict` command on its way: where results go, in which form, and what could not be predicted."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -47,6 +48,23 @@ class PredictionJob:
             lines.append(f"not predicted: {rest} more of {faults[-1]['file']}; see {self.tables.json}")
         for line in lines:
             self.console.print(line, markup=False, soft_wrap=True)
+
+    def warned(self) -> tuple[int, int]:
+        """Pictures that could be compared with the training images so far, and those unlike them."""
+        return self.tables.judged, len(self.tables.warned)
+
+    def print_warnings(self, before: tuple[int, int], what: str) -> None:
+        """One line on pictures since `before` that are unlike the training images, the commonest reasons first."""
+        judged, reasons = self.tables.judged - before[0], Counter(self.tables.warned[before[1] :])
+        if not reasons:
+            return
+        told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+        share = 100 * reasons.total() / judged
+        self.console.print(
+            f"warning: {reasons.total()} of {judged} {what} ({share:.0f} %) are unlike what the model was trained for "
+            f"({told}): do not trust their masks; see the column unfamiliar of {self.tables.csv}",
+            markup=False, soft_wrap=True,
+        )  # fmt: skip
 
     def _write_mask(self, shot: Shot, marks: Marks) -> None:
         video = shot.frame is not None

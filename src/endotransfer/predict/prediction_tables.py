@@ -11,6 +11,7 @@ import numpy as np
 from endotransfer import __version__
 from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.errors import DataError
+from endotransfer.familiarity.familiarity import warning_of
 from endotransfer.io import write_atomically
 from endotransfer.predict.prediction import Marks
 from endotransfer.predict.regions import Lesion, find_lesions
@@ -24,6 +25,8 @@ class PredictionTables:
     def __init__(self, folder: Path, classes: Sequence[str]) -> None:
         self.csv, self.json = folder / "predictions.csv", folder / "predictions.json"
         self.faults: list[dict[str, object]] = []
+        self.warned: list[str] = []  # why pictures are unlike the training images, one reason each
+        self.judged = 0  # pictures of which the model could tell
         self._classes = list(classes)
         self._pictures: list[dict[str, object]] = []
         # A name from an old disk may hold bytes that are no text.
@@ -49,6 +52,9 @@ class PredictionTables:
         return len(self._pictures)
 
     def add(self, shot: Shot, marks: Marks) -> None:
+        if marks.unfamiliarity is not None:
+            self.judged += 1
+            self.warned += [marks.unfamiliarity.reason] if marks.unfamiliarity.reason else []
         lesions = find_lesions(marks.mask, marks.certainty)
         pixels = np.bincount(marks.mask[marks.mask > 0], minlength=len(self._classes))  # most are 0: counted below
         pixels[0] = marks.mask.size - pixels.sum()
@@ -60,7 +66,8 @@ class PredictionTables:
 
     def _columns(self) -> list[str]:
         of_classes = [f"{figure}_{name}" for figure in ("share", "area") for name in self._classes]
-        return ["name", "file", "frame", "seconds", "lesion_probability", *of_classes, "confidence", "lesions", "boxes"]
+        first, last = ["name", "file", "frame", "seconds", "lesion_probability"], ["confidence", "lesions", "boxes"]
+        return [*first, *of_classes, *last, "unfamiliarity", "unfamiliar"]
 
 
 def _whence(shot: Shot) -> dict[str, object]:
@@ -78,6 +85,7 @@ def _picture(
         "height": height,
         "lesion_probability": None if marks.lesion_probability is None else round(marks.lesion_probability, 6),
         "confidence": round(marks.confidence, 6),
+        **warning_of(marks.unfamiliarity),
         "area": dict(zip(classes, pixels, strict=True)),
         "lesions": [
             {
@@ -98,4 +106,5 @@ def _row(shot: Shot, marks: Marks, classes: list[str], pixels: list[int], lesion
     row |= {f"share_{name}": f"{count / total:.5f}" for name, count in zip(classes, pixels, strict=True)}
     row |= {f"area_{name}": count for name, count in zip(classes, pixels, strict=True)}
     boxes = "; ".join(" ".join(map(str, one.box)) for one in lesions)
-    return row | {"confidence": f"{marks.confidence:.4f}", "lesions": len(lesions), "boxes": boxes}
+    row |= {"confidence": f"{marks.confidence:.4f}", "lesions": len(lesions), "boxes": boxes}
+    return row | warning_of(marks.unfamiliarity)

@@ -12,9 +12,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from endotransfer.batch import SegOutput
 from endotransfer.engine.choose_device import choose_device
 from endotransfer.engine.model_folder import TrainedModel, load_model
-from endotransfer.inference import forward_views, mean_probabilities, network_input, tag_probabilities, to_batch
+from endotransfer.familiarity.familiarity import Unfamiliarity
+from endotransfer.inference import (
+    forward_views,
+    mean_features,
+    mean_probabilities,
+    network_input,
+    tag_probabilities,
+    to_batch,
+)
 from endotransfer.predict.image_input import ImageLike, as_batch
 from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.prediction import Marks, Pixels, Prediction
@@ -23,6 +32,7 @@ __all__ = ["Precision", "Prediction", "Predictor", "load"]
 
 Precision = Literal["auto", "32", "bf16"]
 RESIZERS = 4  # threads: resizing releases the interpreter
+Inferred = tuple[Tensor, float | None, Unfamiliarity | None]  # probabilities [K, H, W] on the device, tag, warning
 
 
 class Predictor(ImagePredictor):
@@ -46,36 +56,47 @@ class Predictor(ImagePredictor):
     def predict_batch(self, images: Sequence[ImageLike]) -> list[Prediction]:
         batch = as_batch(images)
         return [
-            Prediction(values.max(0).indices.byte().cpu().numpy(), values.cpu().numpy(), tag, image, self.classes)
-            for image, (values, tag) in zip(batch, self._probabilities(batch), strict=True)
+            Prediction(
+                values.max(0).indices.byte().cpu().numpy(), values.cpu().numpy(), tag, image, self.classes, unfamiliar
+            )
+            for image, (values, tag, unfamiliar) in zip(batch, self._probabilities(batch), strict=True)
         ]
 
     def mark_batch(self, images: Sequence[Pixels]) -> list[Marks]:
         """The most probable class is found on the device: of all the probabilities only its own travels."""
         found = []
-        for values, tag in self._probabilities(images):
+        for values, tag, unfamiliar in self._probabilities(images):
             best, mask = values.max(0)
-            found.append(Marks(mask.byte().cpu().numpy(), best.cpu().numpy(), tag))
+            found.append(Marks(mask.byte().cpu().numpy(), best.cpu().numpy(), tag, unfamiliar))
         return found
 
-    def _probabilities(self, images: Sequence[Pixels]) -> Iterator[tuple[Tensor, float | None]]:
-        """For each image its probabilities [K, H, W] at its own size, on the device, and the tag head's of a lesion."""
+    def _probabilities(self, images: Sequence[Pixels]) -> Iterator[Inferred]:
+        """For each image its probabilities at its own size, the tag head's of a lesion, and how unfamiliar it is."""
         size = self.model.geometry.size
         groups = [images] if size else [[image] for image in images]  # own sizes: no two need be equal
         for group in groups:
             yield from self._infer(group, size)
 
     @torch.inference_mode()
-    def _infer(self, images: Sequence[Pixels], size: tuple[int, int] | None) -> list[tuple[Tensor, float | None]]:
+    def _infer(self, images: Sequence[Pixels], size: tuple[int, int] | None) -> list[Inferred]:
         """The same for images that the network sees at one `size` = (H, W)."""
-        batch = to_batch(_inputs(images, size), self.device)
+        inputs = _inputs(images, size)
+        batch = to_batch(inputs, self.device)
         with self._precision():
             outputs = forward_views(self.model.geometry.wrap(self.model), batch, flips=self.flips)
-        chances = tag_probabilities(outputs, len(images))
+        chances, warnings = tag_probabilities(outputs, len(images)), self._warnings(inputs, outputs)
         return [
-            (mean_probabilities(outputs, index, (image.shape[0], image.shape[1])), chances[index])
+            (mean_probabilities(outputs, index, (image.shape[0], image.shape[1])), chances[index], warnings[index])
             for index, image in enumerate(images)
         ]
+
+    def _warnings(self, inputs: Sequence[Tensor], outputs: Sequence[SegOutput]) -> list[Unfamiliarity | None]:
+        """By the features that the network has computed anyway, and a look at its small input."""
+        familiarity = self.model.familiarity
+        if familiarity is None:
+            return [None] * len(inputs)
+        features = mean_features(outputs)
+        return [familiarity.assess(one.numpy(), features[index]) for index, one in enumerate(inputs)]
 
     @torch.inference_mode()
     def features(self, image: Pixels) -> NDArray[np.float32]:

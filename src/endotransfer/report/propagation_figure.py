@@ -62,6 +62,8 @@ def read_maps(run: Run) -> Maps:
     for epoch in sorted(root.glob("epoch-*")):
         number = epoch.name.removeprefix("epoch-")
         for path in sorted(epoch.rglob("*.png")) if number.isdigit() else ():
+            if not path.is_file():
+                continue
             try:
                 with Image.open(path, formats=["PNG"]) as image:
                     values = np.asarray(image, dtype=np.uint8)

@@ -31,11 +31,25 @@ def reliability_section(study: Study, folder: Path) -> Section:
         return Section("calibration", "Calibration", body)
     shown = dict(list(measured.items())[:MOST])
     more = len(measured) - len(shown)
-    notes = [f"{more} more systems are left out here; their results.json has the figures."] if more else []
+    notes = _warnings(study.cells)
+    notes += [f"{more} more systems are left out here; their results.json has the figures."] if more else []
     figure = _figure(shown, folder)
     return Section(
         "calibration", "Calibration", fill("features.html", introduction=INTRODUCTION, shown=figure, notes=notes)
     )
+
+
+def _warnings(cells: list[BenchmarkCell]) -> list[str]:
+    """By system: the mean temperature, and how often it warns of images of its own domain."""
+    lines = []
+    for label in dict.fromkeys(cell.label for cell in cells):
+        results = [cell.results for cell in cells if cell.label == label]
+        fitted = [one.temperature.value for one in results if one.temperature and one.temperature.source is not None]
+        alarms = [one.familiarity.test for one in results if one.familiarity and one.familiarity.test is not None]
+        told = [f"temperature {sum(fitted) / len(fitted):.2f}"] if fitted else []
+        told += [f"{sum(alarms) / len(alarms):.1f} % of test images flagged as unfamiliar"] if alarms else []
+        lines += [f"{label}: {', '.join(told)}."] if told else []
+    return lines
 
 
 def _measured(cells: list[BenchmarkCell]) -> Measured:

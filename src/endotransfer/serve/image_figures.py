@@ -10,6 +10,8 @@ class ModelFigures(TypedDict, total=False):
     shares: list[float]  # by class
     doubt: float  # along the edges of the mask
     lesion_probability: float | None
+    unfamiliarity: float | None  # above 1: unlike the images that the model was trained for; None: it cannot tell
+    unfamiliar: str | None  # why it is
     iou: list[float | None]  # by class
     iou_lesion: float | None
 

@@ -163,12 +163,15 @@ class Predictions:
         return figures, maps
 
     def _figures_of(self, prediction: Prediction) -> ModelFigures:
+        found = prediction.unfamiliarity
         shares = np.bincount(prediction.mask.ravel(), minlength=len(self.names)) / prediction.mask.size
         return {
             "area": float(1 - shares[0]),
             "shares": shares.tolist(),
             "doubt": edge_doubt(score_of(prediction.probabilities)[1]),
             "lesion_probability": prediction.lesion_probability,
+            "unfamiliarity": None if found is None else found.score,
+            "unfamiliar": None if found is None else found.reason,
         }
 
     def _compare(self, entry: CatalogueEntry, figures: ImageFigures, masks: list[Labels]) -> None:

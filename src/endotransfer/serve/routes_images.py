@@ -89,6 +89,9 @@ def row_of(service: Service, entry: CatalogueEntry) -> dict[str, object]:
         "doubt": figures.get("doubt"),
         "disagreement": figures.get("disagreement"),
         "iou": first.get("iou_lesion"),
+        "unfamiliar": next(
+            (why for of_model in figures.get("models", []) if (why := of_model.get("unfamiliar"))), None
+        ),
     }
 
 

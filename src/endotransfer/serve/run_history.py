@@ -73,18 +73,27 @@ def shown_figures(results: Results) -> list[ShownFigure]:
         ShownFigure(name=figure.name, title=figure.heading, value=value, unit="%" if figure.unit == "%" else "")
         for figure in known
         if (value := results.figure(figure.name)) is not None
-    ] + _calibration(results)
+    ] + _trust(results)
 
 
-def _calibration(results: Results) -> list[ShownFigure]:
+def _trust(results: Results) -> list[ShownFigure]:
+    """How far probabilities hold, and how often the model warns of images of its own domain."""
     found = results.calibration
     errors = [] if found is None else [("ece", "Calibration error", found.ece)]
     errors += [] if found is None else [("ece_lesion", "Calibration error where lesion is probable", found.ece_lesion)]
-    return [
+    shown = [
         ShownFigure(name=f"calibration.{name}", title=title, value=value, unit="%")
         for name, title, value in errors
         if value is not None
     ]
+    if results.temperature is not None and results.temperature.source is not None:
+        value = results.temperature.value
+        shown.append(ShownFigure(name="temperature", title="Temperature of probabilities", value=value, unit=""))
+    alarms = results.familiarity.test if results.familiarity else None
+    if alarms is not None:
+        title = "Test images called unlike the training images"
+        shown.append(ShownFigure(name="familiarity.test", title=title, value=alarms, unit="%"))
+    return shown
 
 
 def propagation_maps(run: Path) -> dict[str, dict[int, Path]]:

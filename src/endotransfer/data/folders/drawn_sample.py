@@ -13,7 +13,7 @@ from endotransfer.data.folders.faults import failure
 from endotransfer.data.folders.review_files import reviews_lock
 from endotransfer.data.folders.review_masks import reviews_folder
 from endotransfer.errors import DataError
-from endotransfer.io import write_atomically
+from endotransfer.io import read_yaml, write_atomically
 
 FILE = "sample.yaml"  # cannot clash with a review, whose record ends in .json
 
@@ -43,10 +43,12 @@ def read_plan(folder: Path) -> Plan | None:
     """The plan of a folder; None where there is none.  One that cannot be read is refused: its images are reserved."""
     path = reviews_folder(folder) / FILE
     try:
-        plan = _PLAN.validate_python(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (FileNotFoundError, NotADirectoryError):
+        plan = _PLAN.validate_python(read_yaml(path, DataError, "restore it"))
+    except FileNotFoundError:
         return None
-    except (OSError, ValueError, ValidationError, yaml.YAMLError, RecursionError) as reason:
+    except (DataError, ValueError, ValidationError, RecursionError) as reason:
+        if not path.parent.is_dir():
+            return None
         fix = "restore it from a copy, for training must know which images are reserved for measuring"
         raise failure("bad-sample", path, "cannot be read as a random sample", fix) from reason
     return plan

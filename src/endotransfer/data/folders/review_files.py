@@ -17,10 +17,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from endotransfer.data.folders.faults import FaultError, failure
 from endotransfer.data.folders.listing import plain_name, unsafe_name
-from endotransfer.data.folders.review_masks import AGAIN, VERSIONS, find_mask, keep_mask, reviews_folder
+from endotransfer.data.folders.review_masks import AGAIN, LARGEST_MASK, VERSIONS, find_mask, keep_mask, reviews_folder
 from endotransfer.data.folders.review_record import Review, ReviewRecord, ReviewVersion
 from endotransfer.errors import DataError
-from endotransfer.io import write_atomically
+from endotransfer.io import read_bounded, write_atomically
 
 LOCK = ".lock"
 _RECORD, _FLAT = TypeAdapter(ReviewRecord), TypeAdapter(Review)
@@ -32,6 +32,8 @@ def reviews_lock(folder: Path) -> Iterator[None]:
     place = reviews_folder(folder)
     try:
         (place / VERSIONS).mkdir(parents=True, exist_ok=True)
+        if (place / LOCK).exists() and not (place / LOCK).is_file():  # to open a pipe is to wait for whoever reads
+            raise OSError(0, f"{LOCK} is not a regular file")
         file = (place / LOCK).open("a")
     except OSError as reason:
         raise DataError(f"cannot write to {place}: {reason.strerror}; check space and permissions.") from reason
@@ -49,13 +51,13 @@ def read_record(folder: Path, name: str) -> ReviewRecord:
 
 def _read(path: Path) -> ReviewRecord:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_bounded(path, DataError).decode("utf-8"))
         if isinstance(content, dict) and "versions" not in content:
             return _from_flat(path, content)
         record = _RECORD.validate_python(content)
     except FileNotFoundError:
         return ReviewRecord()
-    except (OSError, ValueError, ValidationError, RecursionError) as reason:
+    except (DataError, ValueError, ValidationError, RecursionError) as reason:
         raise _unreadable(path) from reason
     if not record.whole():
         raise _unreadable(path)
@@ -74,7 +76,7 @@ def upgraded(folder: Path, name: str, record: ReviewRecord) -> ReviewRecord:
     flat = _flat_mask(_record_path(folder, name))
     if not flat.is_file():
         return record
-    kept = keep_mask(folder, flat.read_bytes())  # even where no readable record names it
+    kept = keep_mask(folder, read_bounded(flat, DataError, largest=LARGEST_MASK))
     return replace(
         record, versions=[replace(one, mask=kept) if one.mask == flat.name else one for one in record.versions]
     )
@@ -84,7 +86,7 @@ def set_aside(folder: Path, name: str) -> None:
     """Copy a record that cannot be read, or half a one, before another takes its place."""
     path = _record_path(folder, name)
     if path.exists():
-        content = path.read_bytes()
+        content = read_bounded(path, DataError)
         copy = path.with_name(f"{path.name}.damaged-{sha256(content).hexdigest()[:12]}")
         write_atomically(copy, content, DataError)
 

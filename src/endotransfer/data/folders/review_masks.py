@@ -12,11 +12,12 @@ from PIL import Image
 from endotransfer.data.folders.faults import failure
 from endotransfer.data.folders.listing import leads_outside
 from endotransfer.errors import DataError
-from endotransfer.io import write_atomically
+from endotransfer.io import read_bounded, write_atomically
 from endotransfer.label_values import IGNORE
 
 FOLDER = "reviewed"
 VERSIONS = "versions"
+LARGEST_MASK = 64 * 2**20  # bytes of a PNG with one class number a pixel
 AGAIN = "review the image again"
 
 
@@ -39,7 +40,7 @@ def keep_mask(folder: Path, content: bytes) -> str:
     """Put a PNG on disk, and return the name it has there."""
     name = _name_of(content)
     path = reviews_folder(folder) / VERSIONS / name
-    if not path.exists() or path.read_bytes() != content:
+    if not path.is_file() or path.stat().st_size != len(content) or path.read_bytes() != content:
         write_atomically(path, content, DataError)
     return name
 
@@ -50,8 +51,8 @@ def find_mask(folder: Path, name: str) -> Path:
     if not re.fullmatch(r"[0-9a-f]{64}\.png", name):
         raise failure("bad-review", path.parent, "holds no mask of the name that a record gives", AGAIN)
     try:
-        content = path.read_bytes()
-    except OSError as reason:
+        content = read_bounded(path, DataError, largest=LARGEST_MASK)
+    except (OSError, DataError) as reason:
         raise failure("bad-review", path, "is missing or cannot be read", AGAIN) from reason
     if _name_of(content) != name:
         raise failure("bad-review", path, "is not the mask that was saved", AGAIN)

@@ -9,6 +9,7 @@ from pathlib import Path
 from endotransfer.data.folders.group_columns import candidates, letters
 from endotransfer.data.folders.listing import printable
 from endotransfer.errors import DataError
+from endotransfer.io import LARGEST_TABLE, read_bounded
 
 _SEPARATORS = {";": "semicolons", ",": "commas", "\t": "tabs", "|": "bars"}
 _IMAGE = (
@@ -93,8 +94,8 @@ def _decode(path: Path, table: TagTable) -> str:
     if path.suffix.lower() in (".xlsx", ".xls", ".ods", ".numbers"):
         raise DataError(f"{path} is a spreadsheet; save it as CSV (any separator) and give that.")
     try:
-        raw = path.read_bytes()
-    except OSError as reason:
+        raw = read_bounded(path, DataError, "check the name and its rights", LARGEST_TABLE)
+    except FileNotFoundError as reason:
         raise DataError(f"cannot read {path}: {reason.strerror}; check the name and its rights.") from reason
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return raw.decode("utf-16", "replace")

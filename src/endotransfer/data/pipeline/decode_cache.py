@@ -10,6 +10,7 @@ from endotransfer.data.read.checked_mask import check_masks
 from endotransfer.samples import Sample
 
 Read = TypeVar("Read")
+MOST_READ = 3  # test images; those of target and test by which a warning is fitted and measured
 MOST_SETS = 8  # source, tag-only and target, and again for an upper bound
 
 
@@ -68,8 +69,8 @@ class DecodeCache:
         if not self.most_sets or pixels is None or len(samples) * pixels[0] * pixels[1] * 8 > 0.2 * free_memory():
             return read
         key = (about, tuple(samples), _file_states(samples, masks=True))
-        if key not in self._read:
-            self._read.clear()  # one set at a time: the cells of a benchmark are measured on the same images
+        if key not in self._read and len(self._read) >= MOST_READ:
+            self._read.clear()  # the cells of a benchmark are measured on the same images, and fitted to the same
         known = self._read.setdefault(key, {})
 
         def remembered(sample: Sample) -> Read:

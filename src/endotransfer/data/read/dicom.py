@@ -22,6 +22,8 @@ _KEY = secrets.token_bytes(16)  # a new one in every process: a number of seven 
 
 def is_dicom(path: Path) -> bool:
     """Whether the content says so: such files often have no ending."""
+    if not path.is_file():  # to open a pipe is to wait for whoever writes
+        return False
     try:
         with path.open("rb") as file:
             file.seek(_MARK_AT)

@@ -95,6 +95,8 @@ class VideoReader:
         return time if abs(time - stated) <= self.time_base else stated
 
     def _open(self) -> "InputContainer":
+        if self.path.exists() and not self.path.is_file():  # to open a pipe is to wait for whoever writes
+            raise failure("no-file", self.path, "is not a regular file", "give a video file")
         try:
             with self.path.open("rb") as file:
                 kind = video_format(file.read(12))

@@ -21,6 +21,7 @@ function ask() {
 function showFigures() {
   const image = state.image;
   element("facts").textContent = "";
+  warn(image);
   if (!image) return body.replaceChildren();
   const shown = [state.left, ...(state.right ? [state.right] : [])];
   const rows = rowsOf(image, shown);
@@ -31,6 +32,13 @@ function showFigures() {
   const spoken = `${image.row.name}, lesion area ${areaOf(image, state.left)}${first ? `, ${first[0]} ${first[1]}` : ""}`;
   element("canvas").setAttribute("aria-label", spoken);
   return undefined;
+}
+
+/** A mask of what the model has not seen must not be looked at without a word. @param {OpenImage | null} image */
+function warn(image) {
+  const reason = image?.models.find(({ unfamiliar }) => unfamiliar)?.unfamiliar;
+  element("unfamiliar").hidden = !reason;
+  element("unfamiliar").textContent = reason ? `⚠ ${reason[0].toUpperCase()}${reason.slice(1)}: the mask is not to be trusted` : "";
 }
 
 /** Lines of the table: a name and one text a side. @param {OpenImage} image @param {string[]} shown */

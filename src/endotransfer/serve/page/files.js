@@ -12,7 +12,7 @@ const LONGEST = 600; // seconds
 /** What the list knows of an image that it has not heard of. @type {Omit<Row, "id" | "name">} */
 const UPLOADED = {
   uploaded: true, tag: null, finding: null, split: null, patient: null, truth: false, unreadable: false,
-  area: null, doubt: null, disagreement: null, iou: null, revision: 0, review: null, second: [], carried: null,
+  area: null, doubt: null, disagreement: null, iou: null, unfamiliar: null, revision: 0, review: null, second: [], carried: null,
 };
 
 /** @param {File[]} files */

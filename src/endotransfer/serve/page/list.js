@@ -245,12 +245,13 @@ function newItem(row) {
 /** @param {Row} row */
 function summary(row) {
   if (row.unreadable) return "cannot be read";
-  if (hidesRow(row)) return "judged blind";
+  const warned = row.unfamiliar ? `⚠ ${row.unfamiliar}` : "";
+  if (hidesRow(row)) return [warned, "judged blind"].filter(Boolean).join(" · ");
   if (row.area === null || row.area === undefined) return row.tag ?? "";
   let extra = row.iou === null || row.iou === undefined ? "" : `IoU ${percent(row.iou, 0)}`;
   if (state.order === "doubt") extra = `doubt ${percent(row.doubt)}`;
   if (state.order === "disagreement") extra = `differs ${percent(row.disagreement)}`;
-  return [`area ${percent(row.area)}`, extra].filter(Boolean).join(" · ");
+  return [warned, `area ${percent(row.area)}`, extra].filter(Boolean).join(" · ");
 }
 
 on("rows", build);

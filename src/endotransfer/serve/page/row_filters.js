@@ -28,6 +28,7 @@ export function matches(row, wanted) {
 function decided(row, { filter, plan, open }) {
   if (filter === "all") return true;
   if (filter === "open") return !row.review || row.id === open;
+  if (filter === "unfamiliar") return Boolean(row.unfamiliar) || row.id === open;
   if (filter === "sample") return Boolean(plan?.has(row.id));
   return row.review?.decision === filter;
 }

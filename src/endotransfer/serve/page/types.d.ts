@@ -82,6 +82,7 @@ export interface Row extends ReviewState {
   doubt: number | null;
   disagreement: number | null;
   iou: number | null;
+  unfamiliar: string | null; // why it is unlike the images that a model was trained for
   uploaded?: boolean; // the page's own: nothing can be decided about it
 }
 
@@ -95,6 +96,8 @@ export interface ModelFigures {
   shares: number[];
   doubt: number;
   lesion_probability: number | null;
+  unfamiliarity: number | null; // above 1: unlike the training images
+  unfamiliar: string | null;
   iou?: (number | null)[];
   iou_lesion?: number | null;
 }

@@ -1,0 +1,28 @@
+"""Images unlike the training images in a real browser: a badge on the image, a sign in the list, a filter."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from tests.browser.looking import settled
+from tests.model_folders import write_model
+from tests.served import serving
+
+
+def test_a_black_frame_has_its_badge_in_list_and_stage(browser: Any, images: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(images, tmp_path / "images"))
+    Image.new("RGB", (96, 96)).save(folder / "images" / "0003.png")
+    with serving([write_model(tmp_path / "model")], folder, tmp_path / "home") as server:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(f"{server.address}#image=0003")
+        page.wait_for_selector("html[data-ready]")
+        settled(page, "0003")
+        assert page.inner_text("#unfamiliar") == "⚠ Almost black: the mask is not to be trusted"
+        page.wait_for_function("() => document.getElementById('survey').hidden", timeout=60_000)
+        page.select_option("#filter", "unfamiliar")
+        rows = page.locator("#strip li").all_inner_texts()
+        assert any("0003" in row and "⚠ almost black" in row for row in rows)
+        context.close()
