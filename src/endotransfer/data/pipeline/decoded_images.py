@@ -10,11 +10,10 @@ from typing import Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from PIL import Image
 from torch import Tensor
 
 from endotransfer.data.folders.classes import Classes
+from endotransfer.data.pipeline.resize import resize_image, resize_mask
 from endotransfer.data.read.checked_mask import read_checked_mask
 from endotransfer.data.read.read_image import read_image_and_notes
 from endotransfer.label_values import IGNORE
@@ -125,22 +124,6 @@ class DecodedImages:
         truth = read_checked_mask(sample, (height, width), self.classes, keep_contradictions=self.keep_contradictions)
         resized = torch.from_numpy(resize_mask(truth.mask, self.size))
         return DecodedPicture(image, resized), {*reading.notes, *truth.notes}
-
-
-def resize_image(pixels: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """uint8 [h, w, 3] -> [H, W, 3], bilinear, averaging where it shrinks."""
-    return _resize(pixels, size, Image.Resampling.BILINEAR)
-
-
-def resize_mask(mask: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """uint8 [h, w] -> [H, W]: the value at each new pixel's centre."""
-    return _resize(mask, size, Image.Resampling.NEAREST)
-
-
-def _resize(pixels: NDArray[np.uint8], size: tuple[int, int], how: Image.Resampling) -> NDArray[np.uint8]:
-    if pixels.shape[:2] == size:
-        return pixels
-    return np.array(Image.fromarray(pixels).resize(size[::-1], how))
 
 
 def free_memory(meminfo: Path = Path("/proc/meminfo"), limit: Path = Path("/sys/fs/cgroup/memory.max")) -> int:
