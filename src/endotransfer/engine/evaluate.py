@@ -1,47 +1,27 @@
 """Evaluation in one pass over the test images: read, infer, score, all at the size of each image's own mask."""
 
 import json
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
 from endotransfer.batch import LESION, UNKNOWN_TAG, Sample
 from endotransfer.data.folders.classes import Classes
 from endotransfer.distributed import gather_texts, rank, world_size
-from endotransfer.engine.evaluation_images import READERS, EvaluationImage, read_batches
+from endotransfer.engine.evaluation_images import READERS, read_batches
+from endotransfer.engine.inferred_batch import InferredBatch, InferredImage, infer_batch
 from endotransfer.engine.tag_agreement import TagAgreement
-from endotransfer.inference import (
-    Forward,
-    InferenceGeometry,
-    forward_views,
-    logits_at,
-    mean_probabilities,
-    tag_probabilities,
-    to_batch,
-)
+from endotransfer.inference import Forward, InferenceGeometry, to_batch
 from endotransfer.metrics import Scores
 from endotransfer.metrics.counts import Counts
-from endotransfer.metrics.pixel_calibration import PixelCalibration, levels_of
+from endotransfer.metrics.pixel_calibration import PixelCalibration
 from endotransfer.metrics.pranet import PraNetScores
-
-
-@dataclass(frozen=True)
-class InferredImage:
-    """What the network predicts for one test image, at the image's own size."""
-
-    image: EvaluationImage
-    probabilities: Tensor  # [K, H, W], where it was computed
-    mask: NDArray[np.uint8]  # [H, W]
-    peak: float  # the highest lesion probability
-    tag_probability: float | None
-    student: NDArray[np.uint8] | None  # the student's mask [H, W]
-    levels: NDArray[np.int16] | None  # [2, H, W] as `levels_of`, where there is ground truth
 
 
 @dataclass(frozen=True)
@@ -60,7 +40,7 @@ class Measurements:
                 self.calibration.add(counts)
         for one in found:
             sample, truth = one.image.sample, one.image.truth
-            if truth is not None and self.protocol is not None:
+            if truth is not None and self.protocol is not None and one.probabilities is not None:
                 self.protocol.update(one.probabilities[1:].sum(0).cpu().numpy(), truth, sample.key)
             if self.scores.lesions and sample.tag != UNKNOWN_TAG:
                 self.agreement.add(sample.tag, one.peak, one.mask, one.tag_probability, one.student)
@@ -98,11 +78,22 @@ def evaluate_samples(
     own = samples[rank() :: world_size()] if shared else samples
     protocol = PraNetScores() if pranet and lesions else None
     measured = Measurements(Scores(classes.names, lesions), TagAgreement(), PixelCalibration(lesions), protocol)
+    start = partial(infer_batch, forward=forward, student=student, flips=flips, keep_probabilities=protocol is not None)
+    started: deque[InferredBatch] = deque()  # a GPU works on one batch while the one before it is counted
+
     with ThreadPoolExecutor(READERS) as counters:
+
+        def finish(unfinished: int) -> None:
+            while len(started) > unfinished:
+                found = started.popleft().images()
+                measured.add(found, counters)
+                if progress is not None:
+                    progress(len(found))
+
         for images in read_batches(own, classes, geometry.size, batch, keep_contradictions=keep_contradictions):
-            measured.add(_infer(images, forward, student, device, dtype, flips=flips), counters)
-            if progress is not None:
-                progress(len(images))
+            started.append(start(to_batch([image.input for image in images], device, dtype), images))
+            finish(1)
+        finish(0)
     measured = _gathered(measured, device) if shared else measured
     scores, calibration = measured.scores, measured.calibration.summary()
     if lesions and _only_normal_is_drawn(samples, scores):
@@ -110,49 +101,6 @@ def evaluate_samples(
         scores, calibration = Scores(classes.names, lesions), None
     figures = {"pranet": protocol.summary() if protocol is not None else None} if pranet else {}
     return scores, measured.agreement.figures() | ({"calibration": calibration} if calibration else {}) | figures
-
-
-def _infer(
-    images: Sequence[EvaluationImage], forward: Forward, student: Forward | None, device: torch.device,
-    dtype: torch.dtype, *, flips: bool,
-) -> list[InferredImage]:  # fmt: skip
-    """One image after the other, since maps at their own size may be large; a GPU is waited for once a batch."""
-    inputs = to_batch([image.input for image in images], device, dtype)
-    outputs = forward_views(forward, inputs, flips=flips)
-    chances = tag_probabilities(outputs, len(images))
-    second = student(inputs) if student is not None else None
-    maps = [mean_probabilities(outputs, index, image.size) for index, image in enumerate(images)]
-    masks, levels = zip(*map(_mask_and_levels, images, maps), strict=True)
-    tagged = [image.sample.tag != UNKNOWN_TAG for image in images]
-    students = [
-        _argmax(logits_at(second, index, image.size)) if second is not None and tagged[index] else None
-        for index, image in enumerate(images)
-    ]
-    peaks = torch.stack([1 - one[0].min() for one in maps]).tolist()
-    return [
-        InferredImage(
-            image, probabilities, _on_host(mask), peak, chance, None if other is None else _on_host(other),
-            None if steps is None else steps.cpu().numpy(),
-        )
-        for image, probabilities, mask, peak, chance, other, steps in zip(
-            images, maps, masks, peaks, chances, students, levels, strict=True
-        )
-    ]  # fmt: skip
-
-
-def _mask_and_levels(image: EvaluationImage, probabilities: Tensor) -> tuple[Tensor, Tensor | None]:
-    """uint8 [H, W] and, where there is ground truth, int16 [2, H, W] of `levels_of`: small, since they travel."""
-    best, mask = probabilities.max(0)
-    return mask.to(torch.uint8), levels_of(probabilities, best) if image.truth is not None else None
-
-
-def _argmax(values: Tensor) -> Tensor:
-    """[K, H, W] -> uint8 [H, W], as `argmax`, which takes seven times as long on a CPU."""
-    return values.max(0).indices.to(torch.uint8)
-
-
-def _on_host(mask: Tensor) -> NDArray[np.uint8]:
-    return np.asarray(mask.cpu().numpy(), dtype=np.uint8)
 
 
 def _gathered(measured: Measurements, device: torch.device) -> Measurements:
