@@ -73,32 +73,16 @@ def with_temperature(output: SegOutput, temperature: float) -> SegOutput:
 
 def forward_views(forward: Forward, images: Tensor, *, flips: bool = False) -> list[SegOutput]:
     """Outputs for `images` [B, 3, H, W]; with `flips` for their mirror images too, flipped back.  Without features."""
-    outputs = unchecked_views(forward, images, flips=flips)
-    require_finite(bool(all_finite(outputs)))
-    return outputs
-
-
-def unchecked_views(forward: Forward, images: Tensor, *, flips: bool = False) -> list[SegOutput]:
-    """The same without a look at its values, for which a GPU would have to be waited for."""
     return [_forward_mirrored(forward, images, axes) for axes in (FLIPS if flips else FLIPS[:1])]
-
-
-def all_finite(outputs: Sequence[SegOutput]) -> Tensor:
-    """Whether every number of the outputs is finite, a bool without dimensions, where they lie."""
-    values = [value for output in outputs for value in (output.logits, output.tag_logits) if value is not None]
-    return torch.stack([value.isfinite().all() for value in values]).all()
-
-
-def require_finite(finite: bool) -> None:
-    if not finite:
-        raise CheckpointError(
-            "the network's output is not finite, so nothing can be said of the image; its weights are damaged or "
-            "training diverged: copy the model again, or train it anew."
-        )
 
 
 def _forward_mirrored(forward: Forward, images: Tensor, axes: tuple[int, ...]) -> SegOutput:
     output = forward(images.flip(axes) if axes else images)
+    if not (output.logits.isfinite().all() and (output.tag_logits is None or output.tag_logits.isfinite().all())):
+        raise CheckpointError(
+            "the network's output is not finite, so nothing can be said of the image; its weights are damaged or "
+            "training diverged: copy the model again, or train it anew."
+        )
     return SegOutput(output.logits.flip(axes), output.tag_logits, output.logits[:, :0])
 
 
@@ -117,14 +101,8 @@ def mean_probabilities(outputs: Sequence[SegOutput], index: int, size: tuple[int
 
 def tag_probabilities(outputs: Sequence[SegOutput], count: int) -> list[float] | list[None]:
     """The tag head's probability of a lesion for each of `count` images, averaged over `outputs`."""
-    chances = tag_chances(outputs)
-    return [None] * count if chances is None else chances.tolist()
-
-
-def tag_chances(outputs: Sequence[SegOutput]) -> Tensor | None:
-    """The same where it was computed, [B]; None without a tag head."""
     found = [output.tag_logits.float().softmax(1)[:, LESION] for output in outputs if output.tag_logits is not None]
-    return torch.stack(found).mean(0) if found else None
+    return torch.stack(found).mean(0).tolist() if found else [None] * count
 
 
 def slide(forward: Forward, images: Tensor, window: tuple[int, int]) -> Tensor:

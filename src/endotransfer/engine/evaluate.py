@@ -1,27 +1,48 @@
 """Evaluation in one pass over the test images: read, infer, score, all at the size of each image's own mask."""
 
 import json
-from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from endotransfer.batch import LESION, UNKNOWN_TAG, Sample
 from endotransfer.data.folders.classes import Classes
+from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.distributed import gather_texts, rank, world_size
-from endotransfer.engine.evaluation_images import READERS, read_batches
-from endotransfer.engine.inferred_batch import InferredBatch, InferredImage, infer_batch
+from endotransfer.engine.evaluation_images import READERS, EvaluationImage, read_batches
 from endotransfer.engine.tag_agreement import TagAgreement
-from endotransfer.inference import Forward, InferenceGeometry, to_batch
+from endotransfer.inference import (
+    Forward,
+    InferenceGeometry,
+    forward_views,
+    logits_at,
+    mean_probabilities,
+    tag_probabilities,
+    to_batch,
+)
 from endotransfer.metrics import Scores
-from endotransfer.metrics.counts import Counts
-from endotransfer.metrics.pixel_calibration import PixelCalibration
+from endotransfer.metrics.counts import Counts, confusion
+from endotransfer.metrics.pixel_calibration import PixelCalibration, levels_of
 from endotransfer.metrics.pranet import PraNetScores
+
+
+@dataclass(frozen=True)
+class InferredImage:
+    """What the network predicts for one test image, at the image's own size."""
+
+    image: EvaluationImage
+    probabilities: Tensor  # [K, H, W], where it was computed
+    mask: Tensor  # uint8 [H, W]
+    peak: float  # the highest lesion probability
+    tag_probability: float | None
+    student: Tensor | None  # the student's mask, uint8 [H, W]
+    levels: Tensor | None  # int16 [2, H, W] as `levels_of`, where there is ground truth
 
 
 @dataclass(frozen=True)
@@ -33,28 +54,39 @@ class Measurements:
     calibration: PixelCalibration
     protocol: PraNetScores | None
 
-    def add(self, found: Sequence[InferredImage], pool: Executor) -> None:
-        """Take in a batch.  Pixels are counted in the threads of `pool`, whatever depends on the order here."""
-        for counts in pool.map(self._score, found):
-            if counts is not None:
-                self.calibration.add(counts)
-        for one in found:
+    def add(self, found: Sequence[InferredImage], counted: Iterable["Counted"]) -> None:
+        """Take in a batch and what the threads counted of it, image by image: some of it depends on the order."""
+        for one, of_one in zip(found, counted, strict=True):
             sample, truth = one.image.sample, one.image.truth
-            if truth is not None and self.protocol is not None and one.probabilities is not None:
+            if of_one.calibration is not None:
+                self.calibration.add(of_one.calibration)
+            if truth is not None and self.protocol is not None:
                 self.protocol.update(one.probabilities[1:].sum(0).cpu().numpy(), truth, sample.key)
             if self.scores.lesions and sample.tag != UNKNOWN_TAG:
-                self.agreement.add(sample.tag, one.peak, one.mask, one.tag_probability, one.student)
+                self.agreement.add(sample.tag, one.peak, of_one.mask, one.tag_probability, of_one.student)
 
-    def _score(self, found: InferredImage) -> Counts | None:
-        """Runs in a thread, so what adds up over images is returned instead of added."""
+    def count(self, found: InferredImage) -> "Counted":
+        """Count one image's pixels, where they are.  Runs in a thread: what adds up is returned instead of added."""
         sample, truth = found.image.sample, found.image.truth
-        if truth is None or found.levels is None:
-            return None
-        self.scores.update(
-            found.mask, truth, key=sample.key, group=sample.group, finding=sample.finding, tag=sample.tag,
-            lesion_probability=found.tag_probability,
-        )  # fmt: skip
-        return PixelCalibration.count(found.levels, found.mask, truth)
+        mask, calibration = _on_host(found.mask), None
+        if truth is not None and found.levels is not None:
+            there = torch.tensor(truth).to(found.mask.device)  # a copy: masks may be read-only
+            matrix = confusion(found.mask, there, len(self.scores.classes), sample.key)
+            self.scores.update(
+                mask, truth, key=sample.key, group=sample.group, finding=sample.finding, tag=sample.tag,
+                lesion_probability=found.tag_probability, matrix=matrix,
+            )  # fmt: skip
+            calibration = PixelCalibration.count(found.levels, found.mask, there)
+        return Counted(mask, None if found.student is None else _on_host(found.student), calibration)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Of one image: both masks [H, W] at hand, and what it adds to the calibration, where there is ground truth."""
+
+    mask: NDArray[np.uint8]
+    student: NDArray[np.uint8] | None
+    calibration: Counts | None
 
 
 @torch.inference_mode()
@@ -63,6 +95,7 @@ def evaluate_samples(
     device: torch.device, *, batch: int = 16, dtype: torch.dtype = torch.float32, student: Forward | None = None,
     lesions: bool = True, pranet: bool = False, flips: bool = False, shared: bool = False,
     progress: Callable[[int], None] | None = None, keep_contradictions: bool = True,
+    decode_cache: DecodeCache | None = None,
 ) -> tuple[Scores, dict[str, Any]]:  # fmt: skip
     """Score every image that has a mask; compare with the tag of every image that has one.
 
@@ -70,6 +103,7 @@ def evaluate_samples(
     `student` beside the predicting teacher adds how far the two agree.  `pranet` adds the figures of that protocol.
     `flips`: mean probabilities over four mirror images, as `predict --flips`; the student stays as it is.
     `shared`: all processes call this with the same samples; each takes its part, and all return the same.
+    `decode_cache`: test images that other runs of this process have read already.
     `keep_contradictions`: False where nobody has compared tags with masks yet; the first that differ are an error.
     """
     geometry = shape if isinstance(shape, InferenceGeometry) else InferenceGeometry(shape)
@@ -78,22 +112,20 @@ def evaluate_samples(
     own = samples[rank() :: world_size()] if shared else samples
     protocol = PraNetScores() if pranet and lesions else None
     measured = Measurements(Scores(classes.names, lesions), TagAgreement(), PixelCalibration(lesions), protocol)
-    start = partial(infer_batch, forward=forward, student=student, flips=flips, keep_probabilities=protocol is not None)
-    started: deque[InferredBatch] = deque()  # a GPU works on one batch while the one before it is counted
-
+    waiting: tuple[Sequence[InferredImage], Iterator[Counted]] | None = None
     with ThreadPoolExecutor(READERS) as counters:
-
-        def finish(unfinished: int) -> None:
-            while len(started) > unfinished:
-                found = started.popleft().images()
-                measured.add(found, counters)
-                if progress is not None:
-                    progress(len(found))
-
-        for images in read_batches(own, classes, geometry.size, batch, keep_contradictions=keep_contradictions):
-            started.append(start(to_batch([image.input for image in images], device, dtype), images))
-            finish(1)
-        finish(0)
+        batches = read_batches(
+            own, classes, geometry.size, batch, keep_contradictions=keep_contradictions, cache=decode_cache
+        )
+        for images in batches:
+            found = _infer(images, forward, student, device, dtype, flips=flips)
+            before, waiting = waiting, (found, counters.map(measured.count, found))  # while the network goes on
+            if before is not None:
+                measured.add(*before)
+            if progress is not None:
+                progress(len(images))
+        if waiting is not None:
+            measured.add(*waiting)
     measured = _gathered(measured, device) if shared else measured
     scores, calibration = measured.scores, measured.calibration.summary()
     if lesions and _only_normal_is_drawn(samples, scores):
@@ -101,6 +133,46 @@ def evaluate_samples(
         scores, calibration = Scores(classes.names, lesions), None
     figures = {"pranet": protocol.summary() if protocol is not None else None} if pranet else {}
     return scores, measured.agreement.figures() | ({"calibration": calibration} if calibration else {}) | figures
+
+
+def _infer(
+    images: Sequence[EvaluationImage], forward: Forward, student: Forward | None, device: torch.device,
+    dtype: torch.dtype, *, flips: bool,
+) -> list[InferredImage]:  # fmt: skip
+    """One image after the other, since maps at their own size may be large; a GPU is waited for once a batch."""
+    inputs = to_batch([image.input for image in images], device, dtype)
+    outputs = forward_views(forward, inputs, flips=flips)
+    chances = tag_probabilities(outputs, len(images))
+    second = student(inputs) if student is not None else None
+    maps = [mean_probabilities(outputs, index, image.size) for index, image in enumerate(images)]
+    masks, levels = zip(*map(_mask_and_levels, images, maps), strict=True)
+    tagged = [image.sample.tag != UNKNOWN_TAG for image in images]
+    students = [
+        _argmax(logits_at(second, index, image.size)) if second is not None and tagged[index] else None
+        for index, image in enumerate(images)
+    ]
+    peaks = torch.stack([1 - one[0].min() for one in maps]).tolist()
+    return [
+        InferredImage(image, probabilities, mask, peak, chance, other, steps)
+        for image, probabilities, mask, peak, chance, other, steps in zip(
+            images, maps, masks, peaks, chances, students, levels, strict=True
+        )
+    ]  # fmt: skip
+
+
+def _mask_and_levels(image: EvaluationImage, probabilities: Tensor) -> tuple[Tensor, Tensor | None]:
+    """uint8 [H, W] and, where there is ground truth, int16 [2, H, W] of `levels_of`: small, since they travel."""
+    best, mask = probabilities.max(0)
+    return mask.to(torch.uint8), levels_of(probabilities, best) if image.truth is not None else None
+
+
+def _argmax(values: Tensor) -> Tensor:
+    """[K, H, W] -> uint8 [H, W], as `argmax`, which takes seven times as long on a CPU."""
+    return values.max(0).indices.to(torch.uint8)
+
+
+def _on_host(mask: Tensor) -> NDArray[np.uint8]:
+    return np.asarray(mask.cpu().numpy(), dtype=np.uint8)
 
 
 def _gathered(measured: Measurements, device: torch.device) -> Measurements:

@@ -25,6 +25,7 @@ from endotransfer.engine.plan import Epoch, lay_out
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.engine.run_log import RunLog
 from endotransfer.engine.schedule import lr_factor_in, with_warmup
+from endotransfer.engine.step_figures import StepFigures
 from endotransfer.engine.stop_signals import StopSignals
 from endotransfer.engine.target_pass import TargetPasses
 from endotransfer.engine.trackers import Trackers
@@ -75,6 +76,8 @@ class Trainer:
         folder, tensorboard = run.path if fabric.is_global_zero else None, "tensorboard" in training.loggers
         self.log = RunLog(folder, tensorboard=tensorboard, trackers=trackers)
         self.progress = TrainingProgress(console, shown=fabric.is_global_zero)
+        self._ahead: list[StepFigures] = []  # of the last step, still on their way from a GPU
+        self._waits = bool(callbacks)  # who is told of every step is told all of it
         self.callbacks = CallbackList([self.progress, *(callbacks if fabric.is_global_zero else ())], self.stop.ask)
 
     def fit(self) -> None:
@@ -135,17 +138,27 @@ class Trainer:
         if self.graphs is not None:
             self.graphs.new_step()
         memos: list[Memo] = [{} for _ in batches]
-        figures: dict[str, float] = {}
+        found: list[StepFigures] = []
         for phase in epoch.stage.phases:
             if method.active(phase):
                 factor = lr_factor_in(epoch, self.training, self.step)
-                figures |= self.phase_update.update(phase, batches, memos, factor, self.step)
+                found.append(self.phase_update.update(phase, batches, memos, factor, self.step))
         method.after_step()
         self.step += 1
-        if self.step % self.training.log_every == 0 or self.step == epoch.last:
+        figures = self._settled()  # of the step before: this one's are still being computed
+        self._ahead = found
+        logged = self.step % self.training.log_every == 0 or self.step == epoch.last
+        if logged or self._waits or self.fabric.device.type != "cuda":
+            figures = self._settled()
+        if logged:
             figures |= self._own_figures(memos)
             self.log.write(self.step, epoch.index, epoch.stage.name, figures)
         return self._event(epoch, figures)
+
+    def _settled(self) -> dict[str, float]:
+        """The figures of the last step, once a GPU has them; TrainingDiverged where they are not finite."""
+        found, self._ahead = self._ahead, []
+        return {name: value for one in found for name, value in one.settle(self.run).items()}
 
     def _own_figures(self, memos: list[Memo]) -> dict[str, float]:
         """What the method shows of a step beyond its losses: means over the step's batches and all processes."""
@@ -201,6 +214,7 @@ class Trainer:
         return bool(sum_over_processes(torch.tensor(float(self.stop.asked), device=self.fabric.device)) > 0)
 
     def save(self) -> None:
+        self._settled()  # nothing is kept that a step has ruined
         in_first_process(self.fabric, self._save)
 
     def _save(self) -> None:
