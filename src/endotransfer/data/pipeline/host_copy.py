@@ -12,11 +12,12 @@ class HostCopy:
     """
 
     def __init__(self, values: Tensor) -> None:
-        self._values, self._ready = values, None
+        self._values = values
+        self._ready: torch.cuda.Event | None = None
         if values.is_cuda:  # pragma: needs cuda
             self._values = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
             self._values.copy_(values, non_blocking=True)
-            self._ready = torch.cuda.Event()
+            self._ready = torch.cuda.Event()  # type: ignore[no-untyped-call]
             self._ready.record(torch.cuda.current_stream(values.device))
 
     def get(self) -> Tensor:
