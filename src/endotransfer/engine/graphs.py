@@ -10,21 +10,21 @@ they are one kernel (22 ms instead of 36 for a ResNet-50 on 32 images, H200, 202
 of a minute, once in a process, since the compiled code takes the weights as inputs: for long runs, on request.
 """
 
-from collections.abc import Callable
-from functools import cache
-from typing import cast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
 
 import torch
 from lightning.fabric import Fabric
 from torch import Tensor, nn
 
 from endotransfer.batch import SegOutput
+from endotransfer.engine.recorded_network import RecordedNetwork
 from endotransfer.models.segmenters.recordable import Recordable
 
 OFTEN = 3  # forwards of a shape that make it worth recording (a last, smaller batch is not)
 MOST_IN_A_STEP = 3  # graphs of one shape: each holds all maps of a forward
 
-Graph = Callable[[Tensor], tuple[Tensor, ...]]  # images -> what `compute` returns
 Place = tuple[torch.Size, int]  # a shape, and which of its forwards in a step
 
 
@@ -45,10 +45,11 @@ class CudaGraphs:  # pragma: needs cuda
     def __init__(self, segmenter: Recordable, fabric: Fabric, compiled: bool) -> None:
         self.segmenter, self.fabric, self.compiled = segmenter, fabric, compiled
         self.seen: dict[Place, int] = {}
-        self.graphs: dict[Place, Graph] = {}
+        self.graphs: dict[Place, RecordedNetwork] = {}
         self.used: dict[torch.Size, int] = {}  # forwards of this step
         self.tags = False  # whether a recorded output has tag logits beside logits and features,
         self.aux: tuple[str, ...] = ()  # and what else
+        self.inline = False  # a whole step is being recorded
 
     def new_step(self) -> None:
         """Outputs of the last step are no longer looked at."""
@@ -68,39 +69,60 @@ class CudaGraphs:  # pragma: needs cuda
         shape = images.shape
         if not self.segmenter.training or not torch.is_grad_enabled() or images.requires_grad:
             return None
+        if self.inline:
+            return self._named(compute_compiled(self.segmenter, images)) if self.compiled else None
         place = shape, self.used.get(shape, 0)
         self.used[shape] = place[1] + 1
         if place[1] < MOST_IN_A_STEP:
             self.seen[place] = self.seen.get(place, 0) + 1
         if place not in self.graphs:
             return None
-        logits, features, *rest = self.graphs[place](images)
-        tags = rest.pop(0) if self.tags else None
-        return SegOutput(logits, tags, features, dict(zip(self.aux, rest, strict=True)))
+        return self._named(self.graphs[place](images))
 
-    def _record(self, shape: torch.Size) -> Graph:
-        torch.cuda.empty_cache()  # what plain steps had taken is not needed beside the graph's own memory
-        body = _Tensors(self.segmenter.train().requires_grad_(), compute_compiled if self.compiled else compute)
-        images = torch.rand(shape, device=self.fabric.device)
+    @contextmanager
+    def inlined(self) -> Iterator[None]:
+        """While a whole step is recorded: no graphs within it, but compiled code where that is asked for."""
+        shapes = {shape for shape, _ in self.seen}
+        self.seen.clear()
+        if self.compiled:  # now, since nothing may be compiled in a recording
+            for shape in sorted(shapes):
+                self._compile_for(torch.rand(shape, device=self.fabric.device))
+        self.inline = True
+        try:
+            yield
+        finally:
+            self.inline = False
+
+    def _compile_for(self, images: Tensor) -> None:
+        weights = list(self.segmenter.train().requires_grad_().parameters())
+        self._look(images)
+        with self.fabric.autocast():
+            outputs = compute_compiled(self.segmenter, images)
+        wanted = [output for output in outputs if output.requires_grad]
+        torch.autograd.grad(wanted, weights, [torch.zeros_like(one) for one in wanted], allow_unused=True)
+
+    def _look(self, images: Tensor) -> None:
+        """Which outputs there are."""
         with torch.no_grad(), self.fabric.autocast():
             shown = self.segmenter.compute(images)
         self.tags, self.aux = shown.tag_logits is not None, tuple(sorted(shown.aux))
+
+    def _named(self, outputs: Sequence[Tensor]) -> SegOutput:
+        logits, features, *rest = outputs
+        tags = rest.pop(0) if self.tags else None
+        return SegOutput(logits, tags, features, dict(zip(self.aux, rest, strict=True)))
+
+    def _record(self, shape: torch.Size) -> RecordedNetwork:
+        torch.cuda.empty_cache()  # what plain steps had taken is not needed beside the graph's own memory
+        self.segmenter.train().requires_grad_()
+        images = torch.rand(shape, device=self.fabric.device)
+        self._look(images)
         with self.fabric.autocast():
             precision, mixed = torch.get_autocast_dtype("cuda"), torch.is_autocast_enabled("cuda")
-        with torch.autocast("cuda", precision, enabled=mixed, cache_enabled=False):
-            return cast(Graph, torch.cuda.make_graphed_callables(body, (images,), allow_unused_input=True))
-
-
-class _Tensors(nn.Module):  # pragma: needs cuda
-    """A segmenter that takes and returns plain tensors, as graphs want them."""
-
-    def __init__(self, segmenter: Recordable, compute: Callable[[Recordable, Tensor], tuple[Tensor, ...]]) -> None:
-        super().__init__()
-        self.segmenter = segmenter  # a submodule, so that its weights are known as this module's
-        self.compute = compute
-
-    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        return self.compute(self.segmenter, images)
+        # Without its cache of cast weights, which a graph would keep as they were.
+        autocast = partial(torch.autocast, "cuda", precision, enabled=mixed, cache_enabled=False)
+        body = partial(compute_compiled if self.compiled else compute, self.segmenter)
+        return RecordedNetwork(body, list(self.segmenter.parameters()), images, autocast)
 
 
 def compute(segmenter: Recordable, images: Tensor) -> tuple[Tensor, ...]:

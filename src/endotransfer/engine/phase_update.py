@@ -34,21 +34,33 @@ class PhaseUpdate:
         """
         optimiser = self.optimisers[phase]
         set_lr(optimiser, lr_factor)
-        self._train_only(phase)
         optimiser.zero_grad(set_to_none=True)
+        terms, values = self.gradients(phase, batches, memos)
+        found = self.told(phase, terms, values, batches, step)
+        if not values.is_cuda:
+            found.settle(self.run)
+        self.follow(phase, values)
+        return found
+
+    def gradients(self, phase: str, batches: list[Batch], memos: list[Memo]) -> tuple[tuple[str, ...], Tensor]:
+        """Leave the clipped gradients of `phase` with its weights; returns its terms, their means and the norm."""
+        self._train_only(phase)
         sums = self._backward(phase, batches, memos)
-        parameters = parameters_of(optimiser)
+        parameters = parameters_of(self.optimisers[phase])
         average_over_processes(parameters)
         norm = clipped_norm(parameters, self.training.clip)
-        values = sum_over_processes(torch.stack([*sums.values(), norm.to(self.dtype)])) / world_size()
-        lr = optimiser.param_groups[0]["lr"]
-        found = StepFigures(phase, step, tuple(sums), *on_their_way(values), lr, _keys(batches))
-        if values.is_cuda:  # pragma: needs cuda
-            skip_unless_finite(optimiser, values)
-        else:
-            found.settle(self.run)
-        optimiser.step()
-        return found
+        return tuple(sums), sum_over_processes(torch.stack([*sums.values(), norm.to(self.dtype)])) / world_size()
+
+    def told(
+        self, phase: str, terms: tuple[str, ...], values: Tensor, batches: list[Batch], step: int
+    ) -> StepFigures:  # fmt: skip
+        lr = self.optimisers[phase].param_groups[0]["lr"]
+        return StepFigures(phase, step, terms, *on_their_way(values), lr, _keys(batches))
+
+    def follow(self, phase: str, values: Tensor) -> None:
+        """Take the optimiser's step along the gradients, unless one of `values` is not finite."""
+        skip_unless_finite(self.optimisers[phase], values)
+        self.optimisers[phase].step()
 
     def _backward(self, phase: str, batches: list[Batch], memos: list[Memo]) -> dict[str, Tensor]:
         """Gradients of the mean loss over `batches`; returns the mean of every term."""

@@ -41,7 +41,7 @@ def on_their_way(values: Tensor) -> "tuple[Tensor, torch.cuda.Event | None]":
         return values, None
     host = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)  # pragma: needs cuda
     host.copy_(values, non_blocking=True)  # pragma: needs cuda
-    arrived = torch.cuda.Event()  # pragma: needs cuda
+    arrived = torch.cuda.Event()  # type: ignore[no-untyped-call]  # pragma: needs cuda
     arrived.record()  # pragma: needs cuda
     return host, arrived  # pragma: needs cuda
 

@@ -32,6 +32,7 @@ from endotransfer.engine.trackers import Trackers
 from endotransfer.engine.training_data import TrainingData
 from endotransfer.engine.training_progress import TrainingProgress
 from endotransfer.engine.training_state import finite_weights, restore_training, save_training
+from endotransfer.engine.whole_steps import WholeSteps
 from endotransfer.methods.base import Memo, Method
 
 
@@ -71,6 +72,7 @@ class Trainer:
         self.graphs = use_graphs(fabric, method.segmenter, norm, training.compile) if graphs else None
         if training.compile and self.graphs is not None:  # pragma: needs cuda
             method.to(memory_format=torch.channels_last)  # as compiled convolutions want their weights
+        self.whole_steps = WholeSteps(method, self.phase_update, self.graphs) if self.graphs is not None else None
         self._graphed_stage = ""
         self.stop = StopSignals()
         folder, tensorboard = run.path if fabric.is_global_zero else None, "tensorboard" in training.loggers
@@ -102,7 +104,9 @@ class Trainer:
         event = self._event(epoch, {})
         for last in self._stretches(epoch):
             if self.graphs is not None:
-                self.graphs.record()
+                assert self.whole_steps is not None
+                if not self.whole_steps.record(epoch.stage):
+                    self.graphs.record()
             for batches in self._batches(epoch, last):
                 event = self._train_step(batches, epoch)
                 self.callbacks.on_step(event)
@@ -137,12 +141,12 @@ class Trainer:
         torch.manual_seed(self._seed_of(self.step))
         if self.graphs is not None:
             self.graphs.new_step()
+        factor = lr_factor_in(epoch, self.training, self.step)
+        phases = [phase for phase in epoch.stage.phases if method.active(phase)]
         memos: list[Memo] = [{} for _ in batches]
-        found: list[StepFigures] = []
-        for phase in epoch.stage.phases:
-            if method.active(phase):
-                factor = lr_factor_in(epoch, self.training, self.step)
-                found.append(self.phase_update.update(phase, batches, memos, factor, self.step))
+        found = None if self.whole_steps is None else self.whole_steps.replay(phases, batches, memos, factor, self.step)
+        if found is None:
+            found = [self.phase_update.update(phase, batches, memos, factor, self.step) for phase in phases]
         method.after_step()
         self.step += 1
         figures = self._settled()  # of the step before: this one's are still being computed
