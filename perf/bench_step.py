@@ -135,7 +135,9 @@ def own_step(setting: Setting, trainer: Trainer) -> Step:
     for _ in range(5):
         step()
     if trainer.graphs is not None:  # recorded after an epoch's first steps, as in training
-        trainer.graphs.record()
+        whole = trainer.whole_steps is not None and trainer.whole_steps.record(epoch.stage)
+        if not whole:
+            trainer.graphs.record()
     return step
 
 
