@@ -22,7 +22,7 @@ from torch.nn.functional import interpolate
 
 from endotransfer.batch import LESION, SegOutput
 from endotransfer.config import Experiment
-from endotransfer.data.pipeline.resize import resize_image
+from endotransfer.data.pipeline.working_size import resize_image
 from endotransfer.errors import CheckpointError
 
 Forward = Callable[[Tensor], SegOutput]  # images [B, 3, H, W] in [0, 1] -> output

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError
 
-from endotransfer.data.pipeline.resize import resize_image
+from endotransfer.data.pipeline.working_size import resize_image
 from endotransfer.errors import CheckpointError
 from endotransfer.io import LARGEST_TEXT, read_json_object
 from endotransfer.predict.graph_session import open_graph, read_graph, run_graph, unusable

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.pipeline.pixel_cache import PixelCache
-from endotransfer.data.pipeline.resize import resize_image, resize_mask
+from endotransfer.data.pipeline.working_size import resize_image, resize_mask
 from endotransfer.data.read.checked_mask import read_checked_mask
 from endotransfer.data.read.read_image import read_image_and_notes
 from endotransfer.label_values import IGNORE
