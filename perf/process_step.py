@@ -10,8 +10,8 @@ import time
 
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import nn
+from torch.multiprocessing.spawn import spawn
 from torch.nn.functional import cross_entropy
 
 from endotransfer.distributed import sum_over_processes
@@ -36,8 +36,10 @@ def work(rank: int, count: int, steps: int, meeting: str) -> None:
         torch.autograd.backward(cross_entropy(net(images).at((128, 128)), masks))
         gradients = [weight.grad for weight in net.parameters() if weight.grad is not None]
         joined = sum_over_processes(torch.cat([gradient.flatten() for gradient in gradients])) / count
-        for gradient, part in zip(gradients, joined.split([one.numel() for one in gradients]), strict=True):
-            gradient.copy_(part.view_as(gradient))
+        first = 0
+        for gradient in gradients:
+            gradient.copy_(joined[first : first + gradient.numel()].view_as(gradient))
+            first += gradient.numel()
         optimiser.step()
 
     times = []
@@ -55,4 +57,4 @@ def work(rank: int, count: int, steps: int, meeting: str) -> None:
 if __name__ == "__main__":
     count, steps = int(sys.argv[1]), int(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
-        mp.spawn(work, (count, steps, f"{folder}/meeting"), nprocs=count)
+        spawn(work, (count, steps, f"{folder}/meeting"), nprocs=count)  # type: ignore[no-untyped-call]

@@ -13,6 +13,7 @@ from endotransfer.data.folders.classes import Classes
 from endotransfer.data.pipeline import decoded_images
 from endotransfer.data.pipeline.decoded_images import DecodedImages
 from endotransfer.data.pipeline.pixel_cache import WORTHWHILE, PixelCache
+from endotransfer.data.read.read_image import read_image_and_notes
 from endotransfer.errors import DataError
 from endotransfer.label_values import LESION
 from endotransfer.samples import Sample
@@ -50,11 +51,10 @@ def same(one: DecodedImages, other: DecodedImages) -> bool:
 
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     seen: list[Path] = []
-    plain = decoded_images.read_image_and_notes
 
     def counted(path: Path) -> Any:
         seen.append(path)
-        return plain(path)
+        return read_image_and_notes(path)
 
     monkeypatch.setattr(decoded_images, "read_image_and_notes", counted)
     return seen
