@@ -28,6 +28,7 @@ def train_two(root: Path, make_experiment: MakeExperiment) -> list[Path]:
 class Server:
     port: int
     process: "subprocess.Popen[bytes]"
+    run: Path  # the first
 
     @property
     def address(self) -> str:
@@ -49,7 +50,9 @@ class Server:
 
 
 @contextmanager
-def serving(runs: list[Path], images: Path | None, home: Path, **environment: str) -> Iterator[Server]:
+def serving(
+    runs: list[Path], images: Path | None, home: Path, prompt_model: Path | None = None, **environment: str
+) -> Iterator[Server]:
     """Start `endotransfer serve`, wait until it answers, and end it afterwards.  It lives in `home`."""
     (home / "tmp").mkdir(parents=True, exist_ok=True)
     with socket.socket() as free:
@@ -66,6 +69,7 @@ def serving(runs: list[Path], images: Path | None, home: Path, **environment: st
         "--no-browser",
     ]
     command += ["--images", str(images)] if images else []
+    command += ["--prompt-model", str(prompt_model)] if prompt_model else []
     source = str(Path(endotransfer.__file__).parents[1])
     ours: dict[str, Any] = {
         "PYTHONPATH": source,
@@ -74,7 +78,7 @@ def serving(runs: list[Path], images: Path | None, home: Path, **environment: st
         "OMP_NUM_THREADS": "1",
     }
     process = subprocess.Popen(command, cwd=home, env=os.environ | ours | environment)
-    server = Server(port, process)
+    server = Server(port, process, runs[0])
     try:
         _wait(server)
         yield server

@@ -1,6 +1,5 @@
-"""One Chromium for the browser tests (the machine's own, or the one that Playwright fetched), and a viewer to visit."""
+"""One Chromium for the browser tests, and a viewer to visit."""
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,26 +9,17 @@ import pytest
 
 from endotransfer.data.phantom import write_phantom
 from endotransfer.testing.fixtures import MakeExperiment
+from tests.browser.chromium import launch
+from tests.prompt_graphs import write_prompt_model
 from tests.served import Server, serving, train_two
 
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 OURS = "willReadFrequently"  # a hint that the browser gives to the test, which reads the canvas
 
 
 @pytest.fixture(scope="module")  # no longer: while it lives, no other test of this process may run an event loop
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    named = os.environ.get("ENDOTRANSFER_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    with playwright.sync_playwright() as tools:
-        found = named or tools.chromium.executable_path
-        if not Path(found).exists():
-            pytest.skip("no chromium here; `make install` with a network fetches one, or set ENDOTRANSFER_CHROMIUM")
-        chromium = tools.chromium.launch(executable_path=found, args=FLAGS)
+    with launch() as chromium:
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="session")
@@ -46,12 +36,22 @@ def server(tmp_path_factory: pytest.TempPathFactory, make_experiment: MakeExperi
         yield started
 
 
+@pytest.fixture(scope="session")
+def networked(server: Server, tmp_path_factory: pytest.TempPathFactory, images: Path) -> Iterator[Server]:
+    """The same with a promptable network in miniature."""
+    root = tmp_path_factory.mktemp("networked")
+    with serving([server.run], images, root / "home", write_prompt_model(root / "tiny-network")) as started:
+        yield started
+
+
 @pytest.fixture
 def visit(browser: Any, server: Server, images: Path) -> Iterator[Callable[..., Any]]:
     """`visit(width=..., scheme=...)`: a page that is ready.  Afterwards: nothing was said, nobody else was asked."""
-    contexts, said, asked = [], list[str](), list[str]()
+    contexts, said, asked, addresses = [], list[str](), list[str](), list[str]()
 
-    def open_page(width: int = 1280, scheme: str = "light", path: str = "", height: int = 800) -> Any:
+    def open_page(
+        width: int = 1280, scheme: str = "light", path: str = "", height: int = 800, at: Server = server
+    ) -> Any:
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=width < 500
         )
@@ -60,7 +60,8 @@ def visit(browser: Any, server: Server, images: Path) -> Iterator[Callable[..., 
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
-        page.goto(server.address + path)
+        page.goto(at.address + path)
+        addresses.append(at.address)
         page.wait_for_selector("html[data-ready]")
         return page
 
@@ -70,4 +71,4 @@ def visit(browser: Any, server: Server, images: Path) -> Iterator[Callable[..., 
         context.close()
     shutil.rmtree(images / "reviewed", ignore_errors=True)
     assert [text for text in said if OURS not in text] == open_page.expected  # type: ignore[attr-defined]
-    assert [url for url in asked if not url.startswith((server.address, "blob:", "data:"))] == []
+    assert [url for url in asked if not url.startswith((*addresses, "blob:", "data:"))] == []

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 # What the canvas shows now is kept in the page; only comparisons travel.
 LOOK = """() => {
   const canvas = document.getElementById("canvas");
@@ -58,3 +61,20 @@ def paint(page: Any, tool: str = "Brush") -> None:
     page.mouse.move(x + 60, y, steps=6)
     page.mouse.up()
     page.wait_for_timeout(100)
+
+
+def on_screen(page: Any, x: float, y: float, side: int = 96) -> tuple[float, float]:
+    """Where a pixel of the image is, while the whole image (a square) is shown."""
+    box = page.locator("#canvas").bounding_box()
+    scale = min(box["width"], box["height"]) / side
+    left, top = (box["width"] - scale * side) / 2, (box["height"] - scale * side) / 2
+    return box["x"] + left + (x + 0.5) * scale, box["y"] + top + (y + 0.5) * scale
+
+
+DRAFT = "async () => { const { state } = await import('/page/state.js'); return [...(state.image.draft ?? [])]; }"
+
+
+def draft(page: Any) -> NDArray[np.uint8]:
+    """The drawing [96, 96]; empty where there is none."""
+    values = np.array(page.evaluate(DRAFT), np.uint8)
+    return values.reshape(96, 96) if values.size else values

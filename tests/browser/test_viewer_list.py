@@ -1,9 +1,13 @@
 """The list of images in a real browser: filters, search, links, the place where one was, who did how much."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 from tests.browser.looking import settled, title
+from tests.served import Server
+
+ICON = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 
 
 def names(page: Any) -> list[str]:
@@ -60,3 +64,24 @@ def test_an_early_click_is_not_overridden(visit: Callable[..., Any], server: Any
     settled(page, "0002")
     page.wait_for_timeout(300)
     assert title(page) == "0002"
+    page.unroute_all(behavior="wait")  # what is still asked for ahead belongs to this test
+
+
+def test_a_long_list_comes_in_parts_and_shows_where_one_is(visit: Callable[..., Any], server: Server) -> None:
+    page = visit()
+    listed = json.loads(server.get("/api/images")[1])
+    more = [{**listed["images"][0], "id": f"{number:016x}", "name": f" {number:04d}"} for number in range(500)]
+    answer = json.dumps({**listed, "images": [*more, *listed["images"]]})
+    page.route("**/api/images?order=name", lambda route: route.fulfill(body=answer, content_type="application/json"))
+    page.route("**/api/images/0000*/thumbnail", lambda route: route.fulfill(body=ICON, content_type="image/svg+xml"))
+    page.goto("about:blank")
+    page.goto(server.address + "#image=0004")
+    page.wait_for_selector("html[data-ready]")
+    assert title(page) == "0004"
+    page.wait_for_function("count => document.querySelectorAll('#strip li').length === count", arg=len(more) + 6)
+    assert [name.strip() for name in names(page)] == [row["name"].strip() for row in [*more, *listed["images"]]]
+    current = page.locator("#strip [aria-current]")
+    assert current.count() == 1
+    assert current.locator("b").inner_text() == "0004"
+    strip, row = page.locator("#strip").bounding_box(), current.bounding_box()
+    assert strip["y"] <= row["y"] and row["y"] + row["height"] <= strip["y"] + strip["height"] + 1

@@ -4,21 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from endotransfer.data.folders.review_files import read_record
 from endotransfer.data.folders.reviewed import read_review
-from tests.browser.looking import Look, marked_image, settled
+from tests.browser.looking import Look, draft, marked_image, settled
 
-DRAFT = "async () => { const { state } = await import('/page/state.js'); return [...(state.image.draft ?? [])]; }"
 VIEW = "async () => { const { state } = await import('/page/state.js'); return [state.brush, state.tool]; }"
-
-
-def draft(page: Any) -> np.ndarray:
-    """The drawing [96, 96]; empty where there is none."""
-    values = np.array(page.evaluate(DRAFT), np.uint8)
-    return values.reshape(96, 96) if values.size else values
 
 
 def drag(page: Any, points: list[tuple[float, float]], button: str = "left") -> None:

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
-  IGNORE, area, border, bounds, labelsAt, overlap, readMap, readMask, readRegions, stampDisc, stampLine,
+  IGNORE, area, border, labelsAt, overlap, parts, readMap, readMask, readRegions, stampDisc, stampLine,
 } from "../../src/endotransfer/serve/page/masks.js";
 import { HEIGHT, WIDTH, at, eachPixel, randomMask } from "./random_mask.js";
 
@@ -45,14 +45,19 @@ test("overlap is intersection over union, pixels that nobody decided left out", 
   assert.equal(found.lesion, lesion);
 });
 
-test("area and bounds see what is drawn", () => {
+test("parts and area see what is drawn", () => {
   const mask = new Uint8Array(WIDTH * HEIGHT);
-  assert.equal(bounds(mask, WIDTH), null);
-  mask[3 * WIDTH + 4] = 1;
-  mask[7 * WIDTH + 2] = 2;
+  assert.deepEqual(parts(mask, WIDTH), []);
   mask[0] = IGNORE;
-  assert.deepEqual(bounds(mask, WIDTH), { left: 2, top: 3, right: 4, bottom: 7 });
-  assert.equal(area(mask), 2 / mask.length);
+  mask[WIDTH - 1] = 1; // the next place is in another row: no neighbour
+  mask[WIDTH] = 1;
+  for (const place of [3 * WIDTH + 4, 4 * WIDTH + 4, 4 * WIDTH + 3]) mask[place] = 2;
+  assert.deepEqual(parts(mask, WIDTH), [
+    { left: 3, top: 3, right: 4, bottom: 4, size: 3 },
+    { left: WIDTH - 1, top: 0, right: WIDTH - 1, bottom: 0, size: 1 },
+    { left: 0, top: 1, right: 0, bottom: 1, size: 1 },
+  ]);
+  assert.equal(area(mask), 5 / mask.length);
 });
 
 test("a stroke is the discs along it", () => {

@@ -111,3 +111,35 @@ def test_an_image_is_prepared_once_for_many_and_forgotten_in_time(
     assert len(made) == len(paths)
     images.prepare(paths[0])  # made room for the others
     assert len(made) == len(paths) + 1
+
+
+def test_a_click_on_a_prepared_image_does_not_wait_for_the_next_one(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = list(ids(client).values())[:2]
+    assert client.post(f"/api/images/{first}/prepare").status_code == 204
+    under, done = threading.Event(), threading.Event()
+
+    class Slow(GrownImage):
+        def __init__(self, image: np.ndarray) -> None:
+            under.set()
+            assert done.wait(20)
+            super().__init__(image)
+
+    monkeypatch.setattr(prepared_images, "GrownImage", Slow)
+    ahead = threading.Thread(target=client.post, args=(f"/api/images/{second}/prepare",))
+    ahead.start()
+    assert under.wait(20)
+    assert client.post(f"/api/images/{first}/segment", json=CLICK).status_code == 200
+    assert client.get(f"/api/images/{second}/picture").status_code == 200
+    assert ahead.is_alive()
+    done.set()
+    ahead.join()
+
+
+def test_the_page_is_told_who_answers(
+    make_client: MakeClient, client: TestClient, runs: list[Path], tmp_path: Path
+) -> None:
+    assert client.get("/api/about").json()["prompt_model"] is None
+    networked = make_client(runs, None, prompt_model=write_prompt_model(tmp_path / "tiny"))
+    assert networked.get("/api/about").json()["prompt_model"] == "tiny"

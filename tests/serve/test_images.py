@@ -1,5 +1,6 @@
 """The images of a folder and what the models say of them, as the page gets it."""
 
+import re
 import shutil
 import time
 from pathlib import Path
@@ -13,6 +14,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from endotransfer.batch import IGNORE, Sample
+from endotransfer.data.class_colours import colour_table
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.read.read_mask import read_mask
 from endotransfer.errors import ConfigError, DataError
@@ -22,6 +24,7 @@ from endotransfer.serve.edge_doubt import edge_doubt
 from endotransfer.serve.folder_walk import Survey
 from endotransfer.serve.image_catalogue import CatalogueEntry, ImageCatalogue, in_order
 from endotransfer.serve.image_figures import ImageFigures
+from endotransfer.serve.pictures import FILL, LINE
 from endotransfer.serve.predictions import HALF, disagreement, encode, labels_of, load_models, overlap, score_of
 from tests.serve.conftest import MakeClient, ids, pixels, saved
 
@@ -177,7 +180,7 @@ def test_a_large_image_is_shown_smaller(client: TestClient, monkeypatch: pytest.
 def test_thumbnails_and_superpixels(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "SUPERPIXEL_SIDE", 16)
     image = next(iter(ids(client).values()))
-    assert max(pixels(client.get(f"/api/images/{image}/thumbnail").content).shape[:2]) <= 112
+    assert max(pixels(client.get(f"/api/images/{image}/thumbnail").content).shape[:2]) <= 160
     numbers = pixels(client.get(f"/api/images/{image}/superpixels").content).astype(int) @ [1, 256, 65536]
     assert numbers.shape == (32, 32)
     assert (
@@ -186,6 +189,25 @@ def test_thumbnails_and_superpixels(client: TestClient, monkeypatch: pytest.Monk
     assert client.get(f"/api/images/{image}/other").status_code == 404
     assert client.get(f"/api/images/{image}/map/2").status_code == 404
     assert client.get("/api/images/unknown").status_code == 404
+
+
+def test_a_mask_over_a_thumbnail_is_clear_where_there_is_nothing(client: TestClient) -> None:
+    for name, image in list(ids(client).items())[:3]:
+        encoded = pixels(client.get(f"/api/images/{image}/map/0").content)
+        mask = labels_of(encoded)
+        found = pixels(client.get(f"/api/images/{image}/mask-thumbnail").content)
+        around = np.pad(mask, 1, mode="edge")
+        height, width = mask.shape
+        for y, x in np.ndindex(mask.shape):
+            beside = {around[y + 1 + dy, x + 1 + dx] for dy, dx in ((0, 1), (0, -1), (1, 0), (-1, 0))}
+            opacity = 0 if not mask[y, x] else FILL if beside == {mask[y, x]} else LINE
+            assert found[y, x].tolist() == [*colour_table()[mask[y, x]], opacity], name
+        assert found.shape == (height, width, 4)
+
+
+def test_the_page_names_every_module_that_its_first_one_needs(client: TestClient) -> None:
+    linked = set(re.findall(r'rel="modulepreload" href="/page/(\w+\.js)"', client.get("/").text))
+    assert {path.name for path in (Path(pictures.__file__).parent / "page").glob("*.js")} == linked
 
 
 def test_memory_is_given_back_where_the_system_can(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from endotransfer.serve.answers import Refusal, on_http, on_invalid, on_refusal, refuse_unknown
-from endotransfer.serve.prepared_images import PreparedImages
 from endotransfer.serve.routes_clicks import click_routes
 from endotransfer.serve.routes_export import export_routes
 from endotransfer.serve.routes_images import image_routes
@@ -31,8 +30,7 @@ def create_app(
 
     `prompt_model`: a folder with a promptable network, which answers clicks; without one super-pixels do.
     """
-    prepared = PreparedImages(prompt_model)
-    service = Service(runs, images)
+    service = Service(runs, images, prompt_model)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -47,7 +45,7 @@ def create_app(
     app.state.service = service
     app.include_router(review_routes(service))  # before the images: `/reviewed` is no kind of picture
     app.include_router(image_routes(service))
-    app.include_router(click_routes(service, prepared))
+    app.include_router(click_routes(service))
     app.include_router(run_routes(service))
     app.include_router(learning_routes(service))
     app.include_router(export_routes(service))
@@ -59,6 +57,9 @@ def _add_page(app: FastAPI) -> None:
     """The files of the page, read once: a name is looked up among them and never becomes a path."""
     folder = files("endotransfer.serve").joinpath("page")
     page = {entry.name: entry.read_bytes() for entry in folder.iterdir() if Path(entry.name).suffix in _KINDS}
+    # Every module at once: found import by import, they come in a dozen rounds.
+    modules = "\n".join(f'<link rel="modulepreload" href="/page/{name}">' for name in page if name.endswith(".js"))
+    page["index.html"] = page["index.html"].replace(b"</head>", f"{modules}\n</head>".encode())
 
     @app.get("/health")
     async def health() -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from endotransfer.errors import EndotransferError
 from endotransfer.serve.image_catalogue import CatalogueEntry
 
+GRACE = 0.3  # seconds before the walk begins: the page that asked comes first
 _log = logging.getLogger("endotransfer.serve")
 
 
@@ -43,6 +44,7 @@ class Survey:
         return {"done": self.done, "total": len(self._entries)}
 
     def _walk(self) -> None:
+        self._stop.wait(GRACE)
         for entry in self._entries:
             while self._somebody_waits() and not self._stop.is_set():
                 time.sleep(0.02)

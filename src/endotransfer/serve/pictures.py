@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from endotransfer.config import SuperpixelConfig
+from endotransfer.data.class_colours import colour_table
 from endotransfer.data.pipeline.superpixels import compute_superpixels
 from endotransfer.data.read.decode import read_header
 from endotransfer.data.read.read_image import read_image
@@ -20,7 +21,8 @@ from endotransfer.serve.memory import give_back
 SHOWN_SIDE = 2048  # larger images are shown, predicted and drawn on in a smaller copy: a page must stay quick
 LARGE = 10_000_000  # pixels; such images are decoded one after the other, or a few of them would fill the memory
 _one_at_a_time = threading.Lock()
-THUMBNAIL_SIDE = 112
+THUMBNAIL_SIDE = 160
+FILL, LINE = 70, 255  # opacity of a mask over a thumbnail, inside and along its edge
 SUPERPIXEL_SIDE = 640  # SLIC takes seconds beyond
 SuperpixelSize = Literal["small", "medium", "large"]
 SEGMENTS: dict[SuperpixelSize, int] = {"small": 4000, "medium": 1000, "large": 250}  # in an image of 512 x 512
@@ -72,6 +74,20 @@ def as_jpeg(pixels: Pixels, quality: int = 92) -> bytes:
 
 def as_png(values: Pixels) -> bytes:
     return _saved(Image.fromarray(values), "PNG", compress_level=4)
+
+
+def thumbnail(pixels: Pixels) -> bytes:
+    return as_jpeg(shrink(pixels, THUMBNAIL_SIDE), 85)
+
+
+def mask_thumbnail(labels: Pixels) -> bytes:
+    """A mask [H, W] in its colours, to be laid over a thumbnail: clear where there is nothing."""
+    small = resize_labels(labels, fit(labels.shape, THUMBNAIL_SIDE))
+    inner = np.pad(small, 1, mode="edge")
+    edge = (inner[:-2, 1:-1] != small) | (inner[2:, 1:-1] != small)
+    edge |= (inner[1:-1, :-2] != small) | (inner[1:-1, 2:] != small)
+    opacity = np.where(small == 0, 0, np.where(edge, LINE, FILL)).astype(np.uint8)
+    return as_png(np.dstack([colour_table()[small], opacity]))
 
 
 def superpixel_map(pixels: Pixels, size: SuperpixelSize = "medium") -> bytes:

@@ -23,8 +23,16 @@ from endotransfer.serve.edge_doubt import edge_doubt
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.image_figures import ImageFigures, ModelFigures
 from endotransfer.serve.lru_cache import LruCache
-from endotransfer.serve.pictures import as_png, one_large_at_a_time, read_shown, resize_labels
+from endotransfer.serve.pictures import (
+    as_png,
+    mask_thumbnail,
+    one_large_at_a_time,
+    read_shown,
+    resize_labels,
+    thumbnail,
+)
 
+THUMBNAIL_ROOM = 24_000_000  # bytes; an image and its mask have some six thousand
 HALF = 128  # the code from which the most probable class is not class 0
 Labels = NDArray[np.uint8]
 
@@ -84,6 +92,7 @@ class Predictions:
         self.names = models[0].predictor.classes
         self.figures: dict[str, ImageFigures] = {}
         self._cache = cache
+        self.thumbnails = LruCache(THUMBNAIL_ROOM)
         self._truth_classes = classes if classes is None or list(classes.names) == self.names else None
         self.truths = self._truth_classes is not None  # whether the folder's masks can be compared with predictions
         self._locks = [threading.Lock() for _ in range(16)]  # two requests for one image wait for each other
@@ -106,6 +115,10 @@ class Predictions:
         with Image.open(io.BytesIO(self.map(entry, model)), formats=["PNG"]) as image:
             return labels_of(np.asarray(image), math.floor(256 * threshold + 0.5))
 
+    def thumbnail(self, entry: CatalogueEntry) -> bytes:
+        """The first model's mask, to be laid over the image's thumbnail."""
+        return self.thumbnails.get_or_make(("mask", entry.id), lambda: mask_thumbnail(self.labels(entry, 0)))
+
     def truth(self, entry: CatalogueEntry) -> Labels | None:
         """The ground truth at the size that is shown; None where there is none that can be used."""
         return self._truth(entry, self.look(entry))
@@ -119,6 +132,8 @@ class Predictions:
         maps = [as_png(encode(prediction.probabilities)) for prediction in found]
         for place, content in enumerate(maps):
             self._cache.put(("map", entry.id, place), content)
+        self.thumbnails.put(("thumbnail", entry.id), thumbnail(pixels))
+        self.thumbnails.put(("mask", entry.id), mask_thumbnail(found[0].mask))
         models = [self._figures_of(prediction) for prediction in found]
         figures: ImageFigures = {"size": size, "shown": list(pixels.shape[:2]), "models": models}
         self._compare(entry, figures, [prediction.mask for prediction in found])

@@ -32,6 +32,7 @@ class PreparedImages:
 
     def __init__(self, folder: Path | None) -> None:
         self._model = None if folder is None else PromptModel(folder)
+        self.name = None if folder is None else folder.resolve().name  # of the network; None: super-pixels answer
         self._store = None if self._model is None else EmbeddingStore(self._model)
         self._places: OrderedDict[Path, _Place] = OrderedDict()
         self._lock = threading.Lock()
@@ -48,6 +49,11 @@ class PreparedImages:
         place = self._place(path)
         with place.lock:
             self._ready(place, path)
+
+    def is_ready(self, path: Path) -> bool:
+        with self._lock:
+            place = self._places.get(path)
+            return place is not None and place.image is not None
 
     def _place(self, path: Path) -> _Place:
         with self._lock:

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from endotransfer.predict.prompts.prompt import Point, Prompt
 from endotransfer.predict.prompts.prompted_image import MOST_POINTS
 from endotransfer.serve.answers import Refusal
+from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.pictures import SHOWN_SIDE, as_png
-from endotransfer.serve.prepared_images import PreparedImages
 from endotransfer.serve.service import Service, told
 
 Place = Annotated[float, Field(ge=-0.5, le=SHOWN_SIDE, allow_inf_nan=False)]  # in pixels of the image as it is shown
@@ -38,12 +38,17 @@ class PromptAsked(BaseModel):
         return found
 
 
-def click_routes(service: Service, images: PreparedImages) -> APIRouter:
-    routes = APIRouter(prefix="/api")
+def click_routes(service: Service) -> APIRouter:
+    routes, images = APIRouter(prefix="/api"), service.prepared
+
+    async def made_ready(entry: CatalogueEntry) -> None:
+        if not images.is_ready(entry.sample.image):  # or a click would wait for the image that is prepared ahead
+            await service.preparing.run(lambda: told(lambda: images.prepare(entry.sample.image)))
 
     @routes.post("/images/{image}/segment")
     async def segment(image: str, asked: PromptAsked) -> Response:
         entry, prompt = service.find(image), asked.prompt()
+        await made_ready(entry)
 
         def answer() -> bytes:
             area = told(lambda: images.segment(entry.sample.image, prompt))
@@ -53,7 +58,6 @@ def click_routes(service: Service, images: PreparedImages) -> APIRouter:
 
     @routes.post("/images/{image}/prepare", status_code=204)
     async def prepare(image: str) -> None:
-        entry = service.find(image)
-        await service.turns.run(lambda: told(lambda: images.prepare(entry.sample.image)))
+        await made_ready(service.find(image))
 
     return routes

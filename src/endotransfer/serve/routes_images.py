@@ -1,7 +1,7 @@
 """Routes of the first tab: images, what the models say of them, and uploads."""
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from endotransfer.batch import LESION, NORMAL
 from endotransfer.serve.answers import Refusal
@@ -14,6 +14,7 @@ from endotransfer.serve.uploads import form_file
 
 _TAGS = {LESION: "lesion", NORMAL: "normal"}
 _PNG = "image/png"
+_PICTURES = {"picture": "image/jpeg", "thumbnail": "image/jpeg", "mask-thumbnail": _PNG}
 
 
 def image_routes(service: Service) -> APIRouter:
@@ -24,13 +25,14 @@ def image_routes(service: Service) -> APIRouter:
         return service.about()
 
     @routes.get("/images")
-    def images(order: str = "name") -> dict[str, object]:
+    def images(order: str = "name") -> Response:
         if order not in ORDERS:
             raise Refusal(422, "invalid", f"images are sorted by {', '.join(ORDERS)}.")
         service.survey.start()
         figures = service.predictions.figures
         entries = in_order(service.catalogue.entries.values(), order, figures)
-        return {"images": [_row(service, entry) for entry in entries], "survey": service.survey.progress()}
+        rows = [_row(service, entry) for entry in entries]
+        return JSONResponse({"images": rows, "survey": service.survey.progress()})  # as it is: rows are plain
 
     @routes.get("/survey")
     async def survey() -> dict[str, int]:
@@ -55,9 +57,9 @@ def image_routes(service: Service) -> APIRouter:
 
     @routes.get("/images/{image}/{kind}")
     async def picture(image: str, kind: str) -> Response:
-        if kind not in ("picture", "thumbnail"):
+        if kind not in _PICTURES:
             raise Refusal(404, "unknown", "there is nothing here.")
-        return Response(await service.picture(service.find(image), kind), media_type="image/jpeg")
+        return Response(await service.picture(service.find(image), kind), media_type=_PICTURES[kind])
 
     @routes.post("/uploads", status_code=201)
     async def upload(request: Request) -> dict[str, str]:

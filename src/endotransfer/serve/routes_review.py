@@ -16,7 +16,8 @@ from endotransfer.errors import EndotransferError
 from endotransfer.serve.answers import Refusal
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.image_figures import ImageFigures
-from endotransfer.serve.pictures import as_png, resize_labels
+from endotransfer.serve.pictures import as_png, mask_thumbnail, resize_labels
+from endotransfer.serve.predictions import Labels
 from endotransfer.serve.review import RestoreAsked, ReviewerAsks, parse, restore, save, take_back
 from endotransfer.serve.review_rules import known_revision
 from endotransfer.serve.review_state import known_record, state_of
@@ -37,11 +38,11 @@ def review_routes(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/api")
 
     @routes.get("/images/{image}/reviewed")
-    async def reviewed(image: str, version: int | None = None) -> Response:
+    async def reviewed(image: str, version: int | None = None, small: bool = False) -> Response:
         entry = service.find_reviewable(image)
         sizes = await service.look(entry)
         mask = await service.turns.run(lambda: _reviewed(service, entry, sizes, version))
-        return Response(mask, media_type="image/png")
+        return Response(mask_thumbnail(mask) if small else as_png(mask), media_type="image/png")
 
     @routes.get("/images/{image}/history")
     def history(image: str) -> dict[str, object]:
@@ -100,7 +101,7 @@ def review_routes(service: Service) -> APIRouter:
     return routes
 
 
-def _reviewed(service: Service, entry: CatalogueEntry, sizes: ImageFigures, number: int | None) -> bytes:
+def _reviewed(service: Service, entry: CatalogueEntry, sizes: ImageFigures, number: int | None) -> Labels:
     """The mask of the decision in force, or of the entry called `number`."""
     versions = known_record(service.folder, entry.name).versions
     known = in_force(versions) if number is None else next((one for one in versions if one.number == number), None)
@@ -110,7 +111,7 @@ def _reviewed(service: Service, entry: CatalogueEntry, sizes: ImageFigures, numb
         mask = read_version_mask(service.folder, entry.name, known, len(service.predictions.names))
     except EndotransferError:
         raise Refusal(404, "no-review", "the mask of this review cannot be read.") from None
-    return as_png(resize_labels(mask, sizes["shown"]))
+    return resize_labels(mask, sizes["shown"])
 
 
 def _saved(work: Callable[[], T]) -> T:

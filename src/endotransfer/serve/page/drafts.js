@@ -18,6 +18,7 @@ export function beginDraft(empty = false) {
   else Object.assign(image, { past: [], future: [], before: state.left });
   image.draftFrom = empty ? null : modelOf(state.left);
   image.draft = empty || !shown ? new Uint8Array(image.width * image.height) : Uint8Array.from(shown);
+  image.start = image.draft; // never changed in place: each change is a copy
   state.left = "draft";
   changed();
   emit("sides");
@@ -26,7 +27,7 @@ export function beginDraft(empty = false) {
 export function discardDraft(image = state.image) {
   if (!image?.draft) return;
   const former = image.before ?? "model0";
-  Object.assign(image, { draft: null, before: null, past: [], future: [] });
+  Object.assign(image, { draft: null, start: null, before: null, past: [], future: [] });
   image.version += 1;
   if (state.image !== image) return; // the reader has gone on meanwhile
   if (state.left === "draft") state.left = former;
@@ -37,8 +38,8 @@ export function discardDraft(image = state.image) {
 }
 
 /**
- * The correction, to be changed in place by a tool; what it was before can be returned to.  Call `changed` after each
- * change of it.
+ * The correction, to be changed in place by a tool: a copy, so that what it was before can be returned to.  Call
+ * `changed` after each change of it.
  * @returns {Mask | null}
  */
 export function beginChange() {
@@ -48,6 +49,7 @@ export function beginChange() {
   if (!image?.draft) return null;
   under = true;
   keep(image, image.draft);
+  image.draft = Uint8Array.from(image.draft);
   return image.draft;
 }
 
@@ -79,6 +81,18 @@ export function replaceDraft(make) {
   endChange();
 }
 
+/** Changes whose masks are still waited for. @type {Set<Promise<unknown>>} */
+const awaited = new Set();
+
+/** @param {Promise<unknown>} change */
+export function waitFor(change) {
+  awaited.add(change);
+  change.finally(() => awaited.delete(change));
+}
+
+// Before a drawing is saved: everything that was asked for is in it.
+export const settled = () => Promise.all(awaited);
+
 export const undo = () => travel("past", "future");
 export const redo = () => travel("future", "past");
 export const canUndo = () => Boolean(state.image?.draft && state.image.past.length);
@@ -96,7 +110,7 @@ function travel(from, to) {
 
 /** @param {OpenImage} image @param {Mask} draft */
 function keep(image, draft) {
-  image.past.push(Uint8Array.from(draft));
+  image.past.push(draft);
   image.future = [];
   while (image.past.length > 1 && image.past.length * draft.length > UNDO_BYTES) image.past.shift();
 }

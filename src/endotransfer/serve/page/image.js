@@ -9,16 +9,21 @@ import { state } from "./state.js";
 /** @param {Row} row @returns {Promise<OpenImage>} */
 export async function openImage(row) {
   const path = `/api/images/${row.id}`;
-  const [found, picture] = await Promise.all([getJson(path), getBitmap(`${path}/picture`)]);
+  const looked = getJson(path);
+  const predicted = typeof row.area === "number" ? null : looked.catch(() => {}); // one request predicts, not three at once
+  const getMap = async (/** @type {number} */ model) => { await predicted; return readMap(await getNumbers(`${path}/map/${model}`)); };
+  const getTruth = async () => { await predicted; return readMask(await getNumbers(`${path}/truth`)); };
+  const [found, picture, maps, truth] = await Promise.all([
+    looked, getBitmap(`${path}/picture`), Promise.all(state.about.models.map((_, model) => getMap(model))),
+    row.truth ? getTruth().catch(() => null) : null,
+  ]);
   const details = /** @type {Details} */ (found);
-  const maps = await Promise.all(state.about.models.map((_, model) => getNumbers(`${path}/map/${model}`).then(readMap)));
-  const truth = details.truth ? await getNumbers(`${path}/truth`).then(readMask).catch(() => null) : null;
   const [height, width] = details.shown;
   /** @type {OpenImage} */
   const image = {
     row, path, width, height, size: details.size, picture, maps, truth, reviewed: null, seconds: [],
     models: details.models, review: details.review, revision: details.revision, second: details.second, uploaded: Boolean(row.uploaded),
-    draft: null, draftFrom: null, before: null, past: [], future: [], version: 0, regions: {}, cache: new Map(),
+    draft: null, start: null, draftFrom: null, before: null, past: [], future: [], version: 0, regions: {}, cache: new Map(),
   };
   await loadReviews(image);
   return image;

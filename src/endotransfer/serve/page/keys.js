@@ -3,8 +3,8 @@ import { reveal } from "./blind.js";
 import { redoDecision, undoDecision } from "./decisions.js";
 import { dialog, element, input, onClick } from "./dom.js";
 import { redo, undo } from "./drafts.js";
+import { inGrid, toggleGrid } from "./grid.js";
 import { step } from "./list.js";
-import { dropPath } from "./outline.js";
 import { nextStyle, setThreshold, toggleClass, toggleCompare, toggleMasks } from "./panel.js";
 import { holdSpace } from "./pointing.js";
 import { accept, reject, saveCorrection, saveEmpty } from "./review.js";
@@ -26,7 +26,7 @@ const ACTIONS = {
   a: accept, r: reject, s: saveCorrection, n: saveEmpty, m: reveal, z: undo, y: redo, u: undoDecision, f: zoomToLesion,
   "/": () => input("search").focus(),
   ",": () => setBrush(state.brush * 0.8 - 0.5), ".": () => setBrush(state.brush * 1.25 + 0.5),
-  "?": help,
+  "?": help, d: toggleGrid,
 };
 for (const { key, name } of TOOLS) {
   if (key in ACTIONS) throw new Error(`The key ${key} of the tool ${name} has another use.`);
@@ -40,8 +40,9 @@ const SHIFTED = {
 };
 /** @type {Actions} */
 const WITH_CONTROL = { z: undo, y: redo };
+const OF_THE_GRID = new Set(["ArrowLeft", "ArrowRight", "/", "?", "d", "D"]); // the open image is not to be seen
 /** Of a tool that is in the middle of something. @type {Actions} */
-const IN_HAND = { Enter: () => toolInHand().finish?.(), Escape: dropPath };
+const IN_HAND = { Enter: () => toolInHand().finish?.(), Escape: () => toolInHand().forget?.() };
 
 /** @param {KeyboardEvent} event @param {string} selector */
 const within = (event, selector) => (event.target instanceof Element ? event.target.closest(selector) : null);
@@ -62,8 +63,11 @@ function actionOf(event) {
   const { key, shiftKey } = event;
   const small = key.toLowerCase();
   if (event.ctrlKey || event.metaKey) return shiftKey && small === "z" ? redo : WITH_CONTROL[small];
+  if (inGrid()) return key === "Escape" ? toggleGrid : OF_THE_GRID.has(key) ? ACTIONS[small] ?? ACTIONS[key] : undefined;
   if (key === " ") return within(event, "button, summary, a, input") ? undefined : () => holdSpace(true);
-  if (key in IN_HAND) return toolInHand().busy?.() ? IN_HAND[key] : undefined;
+  const own = toolInHand().keyed?.(small, shiftKey);
+  if (own) return own;
+  if (key in IN_HAND) return toolInHand().busy?.() && !(key === "Enter" && within(event, "button, summary, a")) ? IN_HAND[key] : undefined;
   if (shiftKey && SHIFTED[small]) return SHIFTED[small];
   if (within(event, "[role=tab]") && key.startsWith("Arrow")) return undefined;
   return ACTIONS[key] ?? ACTIONS[small];

@@ -12,14 +12,20 @@ import { emit, on, state } from "./state.js";
 /** @type {Record<string, [sign: string, word: string]>} */
 const MARKS = { accepted: ["✓", "accepted"], corrected: ["✎", "corrected"], rejected: ["✕", "rejected"] };
 const AHEAD = 5; // images kept ready
+const AT_ONCE = 80; // new rows of a list before anything else is shown
+const CHUNK = 200; // and then
 /** Unsaved corrections by image. @type {Map<string, Drawing>} */
 const drafts = new Map();
 /** @type {Map<string, Promise<OpenImage>>} */
 const opened = new Map();
-/** @typedef {{ entry: HTMLElement, note: HTMLElement, mark: HTMLElement, row: Row }} Item */
+/** @typedef {{ entry: HTMLElement, button: HTMLElement, mask: HTMLImageElement, note: HTMLElement, mark: HTMLElement, row: Row }} Item */
 /** By image, kept so that no picture is fetched twice. @type {Map<string, Item>} */
 const items = new Map();
+/** Thumbnails come after the first image: the service makes a few pictures at a time. @type {Promise<unknown>} */
+const firstImage = new Promise((resolve) => { on("image", () => resolve(null)); setTimeout(resolve, 1500); });
 let asked = 0; // the newest wish: an image that comes late is not shown
+let at = ""; // the id of the row that is marked
+let built = 0; // how often the list was built
 
 export async function loadList() {
   const { images, survey } = /** @type {{ images: Row[], survey: Survey }} */ (await getJson(`/api/images?order=${state.order}`));
@@ -75,7 +81,7 @@ export async function show(row) {
   element("busy").hidden = false;
   const rows = visibleRows();
   const place = rows.findIndex((one) => one.id === row.id) + 1;
-  element("title").replaceChildren(row.name, make("small", { textContent: ` ${place} of ${rows.length}` }));
+  element("title").replaceChildren(make("span", { textContent: row.name }), make("small", { textContent: ` ${place} of ${rows.length}` }));
   markCurrent(row.id);
   try {
     const image = await open(row);
@@ -113,8 +119,8 @@ export const wished = () => asked > 0;
 function keepDraft() {
   const image = state.image;
   if (!image) return;
-  const { draft, draftFrom, before, past, future } = image;
-  if (draft) drafts.set(image.row.id, { draft, draftFrom, before, past, future });
+  const { draft, start, draftFrom, before, past, future } = image;
+  if (draft) drafts.set(image.row.id, { draft, start, draftFrom, before, past, future });
   else drafts.delete(image.row.id);
 }
 
@@ -125,24 +131,22 @@ export const dropDraft = (id) => drafts.delete(id);
 export const step = (by) => attempt(async () => {
   const rows = visibleRows();
   if (!rows.length) return;
-  const here = rows.findIndex((row) => row.id === (current() ?? ""));
+  const here = rows.findIndex((row) => row.id === at);
   const next = here < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, here + by));
   if (next !== here) await show(rows[next]);
 });
 
-/** @returns {HTMLButtonElement[]} */
-const buttons = () => [...element("strip").querySelectorAll("button")];
-
-const current = () => buttons().find((button) => button.ariaCurrent)?.dataset.id;
-
 /** @param {string} id */
 function markCurrent(id) {
-  for (const button of buttons()) {
-    if (button.dataset.id === id) {
-      button.setAttribute("aria-current", "true");
-      bringIntoView(button);
-    } else button.removeAttribute("aria-current");
-  }
+  items.get(at)?.button.removeAttribute("aria-current");
+  at = id;
+  showCurrent();
+}
+
+export function showCurrent() {
+  const button = items.get(at)?.button;
+  button?.setAttribute("aria-current", "true");
+  if (button?.isConnected) bringIntoView(button);
 }
 
 /** Scrolls the list alone: on a small screen the page itself must not jump. @param {HTMLElement} button */
@@ -157,10 +161,29 @@ function build() {
   const rows = visibleRows();
   const active = document.activeElement;
   const focused = active instanceof HTMLElement && active.closest("#strip") ? active.dataset.id : null;
-  element("strip").replaceChildren(...rows.map(item));
-  const here = state.image?.row.id;
-  if (here && !current()) markCurrent(here);
-  if (focused) buttons().find((button) => button.dataset.id === focused)?.focus({ preventScroll: true });
+  const fresh = rows.findIndex((row) => !items.has(row.id));
+  const first = fresh < 0 ? rows.length : fresh + AT_ONCE;
+  element("strip").replaceChildren(...rows.slice(0, first).map(item));
+  if (focused) items.get(focused)?.button.focus({ preventScroll: true });
+  buildRest(rows, first);
+}
+
+const idle = () => new Promise((resolve) => {
+  if ("requestIdleCallback" in window) requestIdleCallback(resolve, { timeout: 1000 });
+  else setTimeout(resolve, 50);
+});
+
+// Thousands of rows take a while: the first image does not wait for them.
+/** @param {Row[]} rows @param {number} from */
+async function buildRest(rows, from) {
+  const turn = (built += 1);
+  for (; from < rows.length; from += CHUNK) {
+    await idle();
+    if (turn !== built) return;
+    const chunk = rows.slice(from, from + CHUNK);
+    element("strip").append(...chunk.map(item));
+    if (chunk.some(({ id }) => id === at)) showCurrent();
+  }
 }
 
 /** @param {Row} row */
@@ -169,10 +192,25 @@ function item(row) {
   items.set(row.id, known);
   known.row = row;
   known.note.textContent = summary(row);
+  showMask(known.mask, row);
   const [sign, word] = MARKS[row.review?.decision ?? ""] ?? ["", ""];
   Object.assign(known.mark, { textContent: sign, title: word, className: word, hidden: !sign });
   known.mark.setAttribute("aria-label", word);
   return known.entry;
+}
+
+/**
+ * The mask over a thumbnail of the grid: what a person decided, else what the model says, and of a blind image neither.
+ * @param {HTMLImageElement} mask @param {Row} row
+ */
+function showMask(mask, row) {
+  const { review } = row;
+  const path = review && review.decision !== "rejected" ? `reviewed?small=true&version=${review.number}`
+    : `mask-thumbnail?model=${encodeURIComponent(state.about.models[0].name)}`; // the name, lest an old model's stays
+  const known = !row.uploaded && row.area !== null && row.area !== undefined && !hidesRow(row);
+  const source = known ? `/api/images/${row.id}/${path}` : "";
+  mask.hidden = !source;
+  if (source && mask.getAttribute("src") !== source) mask.src = source;
 }
 
 /** @param {Row} row @returns {Item} */
@@ -181,9 +219,12 @@ function newItem(row) {
   const [note, mark] = [make("small"), make("i", { role: "img" })];
   button.dataset.id = row.id;
   text.append(make("b", { textContent: row.name }), note);
-  button.append(make("img", { src: `/api/images/${row.id}/thumbnail`, alt: "", loading: "lazy", width: 44, height: 44 }), text, mark);
+  const mask = make("img", { alt: "", loading: "lazy", decoding: "async", className: "mask" });
+  const picture = make("img", { alt: "", loading: "lazy", decoding: "async", fetchPriority: "low", width: 44, height: 44 });
+  firstImage.then(() => { picture.src = `/api/images/${row.id}/thumbnail`; });
+  button.append(make("span", { className: "thumb" }, picture, mask), text, mark);
   entry.append(button);
-  const known = { entry, note, mark, row };
+  const known = { entry, button, mask, note, mark, row };
   button.addEventListener("click", () => attempt(() => show(known.row)));
   return known;
 }

@@ -1,10 +1,11 @@
 // The beginning: ask what there is to show, then show the first image.
 /** @import { About } from "./types.d.ts" */
-import { getJson } from "./api.js";
+import { askEarly, getJson } from "./api.js";
 import { element, select } from "./dom.js";
 import { offerExport } from "./exports.js";
 import "./figures.js";
 import "./files.js";
+import "./grid.js";
 import "./history.js";
 import "./keys.js";
 import { followSurvey, loadList, show, visibleRows, wished } from "./list.js";
@@ -41,6 +42,7 @@ function present({ models, folder, version, truths }) {
 }
 
 attempt(async () => {
+  askEarly("/api/images?order=name");
   state.about = await getJson("/api/about");
   present(state.about);
   offerExport();

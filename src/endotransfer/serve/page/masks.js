@@ -95,19 +95,40 @@ export function area(labels) {
   return drawn / labels.length;
 }
 
-/** The smallest box around everything that is drawn, or null. @param {Mask} labels @param {number} width */
-export function bounds(labels, width) {
-  let [left, top, right, bottom] = [width, Infinity, -1, -1];
-  for (let i = 0; i < labels.length; i += 1) {
-    if (labels[i] === 0 || labels[i] === IGNORE) continue;
-    const x = i % width;
-    const y = (i - x) / width;
-    if (x < left) left = x;
-    if (x > right) right = x;
-    if (y < top) top = y;
-    bottom = y;
+/** @typedef {{ left: number, top: number, right: number, bottom: number, size: number }} Part */
+/**
+ * The box around each connected part of what is drawn, whatever its classes; the largest part first.
+ * @param {Mask} labels @param {number} width @returns {Part[]}
+ */
+export function parts(labels, width) {
+  const open = Uint8Array.from(labels, (label) => Number(label !== 0 && label !== IGNORE));
+  /** @type {Part[]} */
+  const found = [];
+  for (let i = 0; i < open.length; i += 1) if (open[i]) found.push(takePart(open, width, i));
+  return found.sort((one, other) => other.size - one.size);
+}
+
+/** Takes the part with this place away. @param {Uint8Array} open @param {number} width @param {number} first */
+function takePart(open, width, first) {
+  const part = { left: width, top: Infinity, right: -1, bottom: -1, size: 0 };
+  const stack = [first];
+  open[first] = 0;
+  /** @param {number} place */
+  const visit = (place) => { if (open[place]) { open[place] = 0; stack.push(place); } };
+  for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
+    const x = place % width;
+    const y = (place - x) / width;
+    if (x < part.left) part.left = x;
+    if (x > part.right) part.right = x;
+    if (y < part.top) part.top = y;
+    if (y > part.bottom) part.bottom = y;
+    part.size += 1;
+    if (x > 0) visit(place - 1);
+    if (x < width - 1) visit(place + 1);
+    visit(place - width); // beyond the image nothing is open
+    visit(place + width);
   }
-  return right < 0 ? null : { left, top, right, bottom };
+  return part;
 }
 
 /**

@@ -1,4 +1,4 @@
-// Mouse, pen and fingers on the canvas: move, pinch, swipe, draw.  The right button erases; two fingers never draw.
+// Mouse, pen and fingers on the canvas: move, pinch, swipe, draw.  The right button and Alt erase; two fingers never draw.
 /** @import { Point } from "./types.d.ts" */
 import { element, input, onValue } from "./dom.js";
 import { cancelChange } from "./drafts.js";
@@ -27,7 +27,7 @@ canvas.addEventListener("pointerdown", (event) => {
   }
   Object.assign(pointer, toImage(event), { inside: true });
   action = chooseAction(event);
-  if (action === "draw") toolInHand().press?.(toImage(event), { erase: event.button === RIGHT, reach: 8 / scale() });
+  if (action === "draw") toolInHand().press?.(toImage(event), { erase: event.button === RIGHT || event.altKey, reach: 8 / scale() });
 });
 
 function cancelDrawing() {

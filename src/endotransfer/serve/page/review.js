@@ -6,7 +6,7 @@ import { inSample, isBlind, readingOf } from "./blind.js";
 import { confirmed } from "./confirm.js";
 import { noteDecision, showStacks } from "./decisions.js";
 import { element, input, make, onClick } from "./dom.js";
-import { beginDraft, discardDraft } from "./drafts.js";
+import { beginDraft, discardDraft, settled } from "./drafts.js";
 import { labelsOf, loadReviews, modelOf } from "./image.js";
 import { dropDraft, forget, step } from "./list.js";
 import { attempt, say, tell } from "./messages.js";
@@ -46,6 +46,7 @@ function decide(decision, taken = "draft") {
     const side = { accepted: state.left, corrected: taken, rejected: modelOf(state.left) === null ? "model0" : state.left }[decision];
     sending = true;
     try {
+      await settled();
       await send(image, decision, side);
     } finally {
       sending = false;

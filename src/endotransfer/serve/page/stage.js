@@ -3,7 +3,7 @@
 import { isBlind } from "./blind.js";
 import { context2d, element } from "./dom.js";
 import { labelsOf, sides } from "./image.js";
-import { IGNORE, bounds } from "./masks.js";
+import { IGNORE, parts } from "./masks.js";
 import { tell } from "./messages.js";
 import { overlay, truthLine } from "./overlay.js";
 import { emit, on, state } from "./state.js";
@@ -14,6 +14,7 @@ const viewport = element("viewport");
 /** @type {View & { fitted: boolean }} */
 const view = { scale: 1, x: 0, y: 0, fitted: true };
 let asked = false;
+let zoomed = 0; // how often this image's lesions were looked for
 /** In image pixels. @type {Pointer} */
 export const pointer = { x: -1, y: -1, inside: false };
 
@@ -31,15 +32,18 @@ export function fit() {
   view.x = (width - image.width * view.scale) / 2;
   view.y = (height - image.height * view.scale) / 2;
   view.fitted = true;
+  zoomed = 0;
   redraw();
 }
 
-// The lesion of the left side, with some room around it.
+// The lesion of the left side, with some room around it; each time the next one, the largest first.
 export function zoomToLesion() {
   const image = state.image;
   if (!image) return;
   const labels = labelsOf(image, state.left);
-  const box = labels && bounds(labels, image.width);
+  const found = labels ? parts(labels, image.width).filter(({ size }, _, [largest]) => size >= largest.size / 50) : [];
+  const box = found[zoomed % found.length];
+  zoomed += 1;
   if (!box) { tell("Nothing is marked on the left side."); return; }
   const { clientWidth: width, clientHeight: height } = viewport;
   const [across, down] = [box.right - box.left + 1, box.bottom - box.top + 1];
@@ -176,7 +180,7 @@ function nameSides() {
 }
 
 new ResizeObserver(() => (view.fitted ? fit() : redraw())).observe(viewport);
-on("image", () => { fit(); nameSides(); });
+on("image", () => { zoomed = 0; fit(); nameSides(); });
 on("look", () => { nameSides(); redraw(); });
 on("sides", nameSides);
 on("drawn", read);

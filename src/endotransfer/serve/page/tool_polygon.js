@@ -24,6 +24,7 @@ export const polygon = {
   },
   cancel: () => { state.path.pop(); },
   finish: close,
+  forget: dropPath,
   busy: () => state.path.length > 0,
   paint(context, view, pointer) {
     if (!state.path.length) return;

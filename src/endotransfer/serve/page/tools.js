@@ -6,6 +6,7 @@ import { button, element, make, onValue, select, tick } from "./dom.js";
 import { canRedo, canUndo } from "./drafts.js";
 import { emit, on, state } from "./state.js";
 import { brush, eraser } from "./tool_brush.js";
+import { click } from "./tool_click.js";
 import { lasso } from "./tool_lasso.js";
 import { polygon } from "./tool_polygon.js";
 import { region } from "./tool_region.js";
@@ -16,6 +17,7 @@ const move = { name: "move", label: "Move", key: "v", title: "Move the image" };
 /** @type {Tool[]} */
 export const TOOLS = [
   move,
+  click,
   brush,
   eraser,
   lasso,
@@ -66,7 +68,7 @@ for (const { controls } of TOOLS) {
 }
 onValue(select("paint"), "change", ({ value }) => { state.paint = Number(value); });
 on("image", () => {
-  if (state.tool !== "move" && !inSample(state.image)) setTool("move"); // a sample is drawn image after image
+  if (state.tool !== "move" && !toolInHand().stays && !inSample(state.image)) setTool("move"); // a sample is drawn image after image
   else toolInHand().take?.();
 });
 on(["image", "drawing"], showDrawing);

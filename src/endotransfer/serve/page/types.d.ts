@@ -10,6 +10,7 @@ export interface About {
   colours: number[][];
   folder: string | null;
   truths: boolean;
+  prompt_model: string | null; // what answers clicks; null: super-pixels
   limits: { bytes: number; pixels: number; formats: string[] };
 }
 
@@ -227,6 +228,7 @@ export interface ProbabilityMap {
 
 export interface Drawing {
   draft: Mask | null; // the correction in hand
+  start: Mask | null; // what it began with
   draftFrom: number | null; // the model that it began from
   before: string | null; // the side that was shown before
   past: Mask[];
@@ -265,6 +267,7 @@ export interface Tool {
   label: string;
   title: string; // what it does, in a few words
   key: string; // one letter, free in keys.js
+  stays?: boolean; // in hand when another image comes
   controls?: HTMLElement; // shown while it is in hand
   take?(): void; // it was taken in hand, or another image has come
   press?(at: Point, how: Press): void; // in pixels of the image
@@ -272,13 +275,30 @@ export interface Tool {
   lift?(): void;
   cancel?(): void; // a second finger came: it was no press.  What it drew is taken back for it
   finish?(): void; // Enter, and a double click
+  forget?(): void; // Escape
   busy?(): boolean; // whether Enter and Escape are its own just now
+  keyed?(key: string, shift: boolean): (() => unknown) | undefined; // what a key does before it has its usual meaning
   paint?(context: CanvasRenderingContext2D, view: View, pointer: Pointer): void; // over the image, in CSS pixels
 }
 
 export interface Press {
-  erase: boolean; // by the right button
+  erase: boolean; // by the right button, or with Alt
   reach: number; // how near counts as touching, in pixels of the image
+}
+
+export interface Click extends Point {
+  positive: boolean; // it is on the lesion
+}
+
+export type Box = [left: number, top: number, right: number, bottom: number];
+
+// What a person has pointed out, click by click, and the drawing that it is added to.
+export interface ClickedObject {
+  base: Mask;
+  value: number; // its class
+  points: Click[];
+  box: Box | null;
+  waiting: boolean; // for the answer
 }
 
 export interface Pointer extends Point {
