@@ -25,7 +25,7 @@ STEP_SECONDS = 0.040  # of a GPU on 4 + 4 images of 256 px; see bench_step
 IMAGES, SIZE, STEPS = 48, 256, 100
 
 
-def main() -> None:
+def main(options: list[str]) -> None:
     augment = AugmentConfig(scale=(1.0, 1.5), colour=0.2)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     with tempfile.TemporaryDirectory() as name:
@@ -58,4 +58,4 @@ def _wait_for(batch_source: BatchSource, device: str) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    main([])

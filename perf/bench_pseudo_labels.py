@@ -1,6 +1,6 @@
 """Speed of Algorithms 1 and 2 against sorting and against the literal twins of the tests.
 
-Run from the root of the repository: `python -m perf.bench_transfer`.
+Run from the root of the repository: `python -m perf pseudo_labels`.
 """
 
 from functools import partial
@@ -78,10 +78,14 @@ def emit_voting(form: str, seconds: float, rival: float, at_least: float, device
     )  # fmt: skip
 
 
-if __name__ == "__main__":
+def main(options: list[str]) -> None:
     measure_state()
     measure_thresholds()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # as the twin has; and sixty small steps wait for a second thread more than it helps
     measure_voting()
     torch.set_num_threads(threads)
+
+
+if __name__ == "__main__":
+    main([])

@@ -1,10 +1,13 @@
-"""A training step against a plain supervised step on as many images, in one run; and the memory of each preset.
+"""A training step against the best plain supervised step on as many images, in one run; and the memory of each preset.
 
-On a GPU: ResNet-50, 256 px, 4 + 4 images, bf16, and at 352 px the memory of the paper's card.  Elsewhere a small
-network stands in, so that the script itself is exercised everywhere.
+On a GPU: ResNet-50, 256 px, bf16, 16 + 16 and 4 + 4 images, and at 352 px the memory of the paper's card.  Elsewhere a
+small network stands in, so that the script itself is exercised everywhere.  `--profile` also writes, for both, a table
+of kernels by their time.
 """
 
+import argparse
 import gc
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +17,8 @@ from typing import Any, Literal
 
 import torch
 from rich.console import Console
-from torch.nn.functional import cross_entropy
+from torch.profiler import ProfilerActivity, profile
+from torch.utils.flop_counter import FlopCounterMode
 
 from endotransfer.batch import Batch, PassBatch, SourceBatch, TargetBatch
 from endotransfer.config import ModelConfig, TrainingConfig
@@ -25,7 +29,8 @@ from endotransfer.engine.trainer import Trainer
 from endotransfer.engine.training_data import TrainingData
 from endotransfer.methods import TaskInfo, method_config
 from endotransfer.pseudo_labels.logit_cache import LogitCache
-from perf.timing import emit, median_seconds
+from perf.plain_loop import PlainLoop, Step, best_plain_step
+from perf.timing import alternating_seconds, emit, matrix_rate, median_seconds
 from perf.untrained import untrained_weights
 
 PAPER_STEPS, PAPER_TARGET = 742, 300  # an epoch of the paper's data: 2,969 source images by 4; 300 target images
@@ -37,21 +42,24 @@ class Setting:
     size: int
     precision: Literal["32", "bf16"]
     images: int = 4  # of each domain
+    compiled: bool = False  # the recorded segmenter of our method
 
 
-def small_or_real() -> Setting:
+def small_or_real(images: int = 4, *, compiled: bool = False) -> Setting:
     if torch.cuda.is_available():
         weights = untrained_weights("resnet50", Path(tempfile.mkdtemp()))
         model = ModelConfig(
             backbone="resnet50", pretrained=False, weights=weights, norm="frozen", aspp_rates=(6, 12, 18)
         )
-        return Setting(model, 256, "bf16")
+        return Setting(model, 256, "bf16", images, compiled)
     model = ModelConfig(backbone="test_resnet", pretrained=False, norm="group", multi_grid=None, aspp_rates=(1, 2, 3))
-    return Setting(model, 64, "32")
+    return Setting(model, 64, "32", images)
 
 
 def make_trainer(setting: Setting, name: str, folder: Path, *, graphs: bool = True) -> Trainer:
-    training = TrainingConfig(precision=setting.precision, loggers=(), epochs=2, graphs=graphs)
+    training = TrainingConfig(
+        precision=setting.precision, loggers=(), epochs=2, graphs=graphs, compile=setting.compiled and graphs
+    )
     cls, _, config = method_config({"name": name})
     fabric = start_fabric(training)
     with fabric.device:
@@ -70,25 +78,6 @@ def make_batch(setting: Setting, device: torch.device) -> Batch:
     tags = torch.randint(0, 2, (n,), device=device)
     stored = torch.where(torch.rand(n, size, size, device=device) < 0.5, masks, 255)
     return Batch(SourceBatch(images[:n], masks, tags), TargetBatch(images[n:], tags, stored))
-
-
-def plain_step(setting: Setting, trainer: Trainer) -> Any:
-    """What a bare loop would do: one forward of all images, cross-entropy, backward, Adam."""
-    device = trainer.fabric.device
-    net = trainer.method.segmenter
-    net.requires_grad_(True)
-    optimiser = torch.optim.Adam(net.parameters(), lr=1e-4, fused=device.type == "cuda")
-    images = torch.rand(2 * setting.images, 3, setting.size, setting.size, device=device)
-    masks = torch.randint(0, 2, (2 * setting.images, setting.size, setting.size), device=device)
-
-    def step() -> None:
-        optimiser.zero_grad(set_to_none=True)
-        with trainer.fabric.autocast():
-            loss = cross_entropy(net(images).at(masks.shape[-2:]).float(), masks)
-        torch.autograd.backward(loss)
-        optimiser.step()
-
-    return step
 
 
 class RandomTargetSet:
@@ -136,7 +125,8 @@ def pass_seconds(trainer: Trainer, setting: Setting, folder: Path) -> float:
     return median_seconds(visit, repeats=3, warmup=1)
 
 
-def step_seconds(setting: Setting, trainer: Trainer) -> float:
+def own_step(setting: Setting, trainer: Trainer) -> Step:
+    """A step of the method, its graphs recorded."""
     batch, epoch = make_batch(setting, trainer.fabric.device), trainer.plan[-1]
 
     def step() -> None:
@@ -145,36 +135,84 @@ def step_seconds(setting: Setting, trainer: Trainer) -> float:
     for _ in range(5):
         step()
     if trainer.graphs is not None:  # recorded after an epoch's first steps, as in training
-        trainer.graphs.record()
-    return median_seconds(step, repeats=20, warmup=5)
+        whole = trainer.whole_steps is not None and trainer.whole_steps.record(epoch.stage)
+        if not whole:
+            trainer.graphs.record()
+    return step
 
 
-def measure_steps() -> None:
-    setting = small_or_real()
-    facts: dict[str, Any] = {
-        "device": "cuda" if torch.cuda.is_available() else "cpu",
-        "size": setting.size,
-        "images": 2 * setting.images,
-        "rival": "plain supervised step, no graphs",
-    }
+def flops_of(step: Step) -> int:
+    with FlopCounterMode(display=False) as counter:
+        step()
+    return int(counter.get_total_flops())
+
+
+def measure_steps(images: int, limits: dict[str, float | None], *, compiled: bool, profiled: Path | None) -> None:
+    """Each method's step against the best plain one on as many images: `limits` by method."""
+    setting, cuda = small_or_real(images, compiled=compiled), torch.cuda.is_available()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for method, limit in (("semantic_transfer", 1.3), ("tag_transfer", None)):
+        bare = make_trainer(setting, "semantic_transfer", folder / "bare", graphs=False)
+        device = bare.fabric.device
+        torch.manual_seed(1)
+        pictures = torch.rand(2 * images, 3, setting.size, setting.size, device=device)
+        masks = torch.randint(0, 2, (2 * images, setting.size, setting.size), device=device)
+        net: Any = bare.method.segmenter
+        plain_flops = PlainLoop(net, pictures, masks, bare.fabric.autocast).flops()
+        form, plain, forms = best_plain_step(net, pictures, masks, bare.fabric.autocast, compiled=compiled)
+        facts: dict[str, Any] = {
+            "device": torch.cuda.get_device_name() if cuda else "cpu", "size": setting.size,
+            "images": f"{images} + {images}", "precision": setting.precision,
+        }  # fmt: skip
+        share = plain_flops / forms[form] / matrix_rate()
+        emit(
+            f"plain supervised step, {2 * images} images: share of the measured matrix rate", share,
+            at_least=0.40 if cuda and images >= 16 else None, rival_form=form, tera_flop=plain_flops / 1e12,
+            matrix_tera_flop_a_second=matrix_rate() / 1e12, **{f"seconds_{one}": found for one, found in forms.items()},
+            **facts,
+        )  # fmt: skip
+        for method, limit in limits.items():
+            eager = make_trainer(setting, method, folder / f"{method}-bare", graphs=False)
+            flops = flops_of(own_step(setting, eager))
             trainer = make_trainer(setting, method, folder / method)
-            bare = make_trainer(setting, method, folder / f"{method}-bare", graphs=False)
-            ours, without = step_seconds(setting, trainer), step_seconds(setting, bare)
-            plain = median_seconds(plain_step(setting, bare), repeats=20, warmup=5)
+            step = own_step(setting, trainer)
+            seconds = alternating_seconds({"ours": step, "rival": plain})
+            ours, rival = seconds["ours"], seconds["rival"]
             whole = pass_seconds(trainer, setting, folder / method) / PAPER_STEPS
-            emit(f"{method} step", ours / plain, at_most=limit, seconds=ours, rival_seconds=plain, **facts)
-            emit(f"{method} step, its CUDA graphs off", without / plain, seconds=without, **facts)
             emit(
-                f"{method} step with the target pass",
-                (ours + whole) / plain,
-                at_most=limit and 1.5,
-                pass_seconds_a_step=whole,
-                note=f"pass over {PAPER_TARGET} images every {PAPER_STEPS} steps, as in the paper's data",
+                f"{method} step, {images} + {images}, against the best plain step", ours / rival,
+                at_most=limit if cuda else None,
+                seconds=ours, rival_seconds=rival, rival=form, our_graphs="compiled" if compiled and cuda else "plain",
                 **facts,
-            )
+            )  # fmt: skip
+            emit(
+                f"{method} step, {images} + {images}: share of the measured matrix rate", flops / ours / matrix_rate(),
+                at_least=0.35 if cuda and images >= 16 else None, tera_flop=flops / 1e12,
+                flop_against_plain=flops / plain_flops, **facts,
+            )  # fmt: skip
+            emit(
+                f"{method} step with its target pass, {images} + {images}", (ours + whole) / rival,
+                pass_seconds_a_step=whole,
+                note=f"pass over {PAPER_TARGET} images every {PAPER_STEPS} steps, as in the paper's data", **facts,
+            )  # fmt: skip
+            if profiled is not None:
+                write_profile(profiled / f"{method}-{images}.txt", step)
+        if profiled is not None:
+            write_profile(profiled / f"plain-{images}.txt", plain)
+
+
+def write_profile(path: Path, step: Step, steps: int = 10) -> None:
+    """Kernels (on a processor: operations) by the time they take themselves."""
+    cuda = torch.cuda.is_available()
+    with profile(activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if cuda else [])]) as seen:
+        for _ in range(steps):
+            step()
+        if cuda:
+            torch.cuda.synchronize()
+    sort = "self_cuda_time_total" if cuda else "self_cpu_time_total"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(seen.key_averages().table(sort_by=sort, row_limit=40, max_name_column_width=90), encoding="utf-8")
+    print(f"# written: {path}", flush=True)
 
 
 def measure_memory() -> None:  # pragma: needs cuda
@@ -187,11 +225,22 @@ def measure_memory() -> None:  # pragma: needs cuda
         torch.cuda.reset_peak_memory_stats()
         with tempfile.TemporaryDirectory() as name:
             setting = Setting(base.model, 352, precision)
-            step_seconds(setting, make_trainer(setting, method, Path(name)))
+            median_seconds(own_step(setting, make_trainer(setting, method, Path(name))), repeats=5, warmup=2)
         emit(f"{method} memory at 352 px, {precision}, in GB", torch.cuda.max_memory_reserved() / 1e9, at_most=12)
 
 
-if __name__ == "__main__":
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m perf step")
+    parser.add_argument("--profile", type=Path, nargs="?", const=Path("profiles"), help="folder for tables of kernels")
+    parser.add_argument("--no-compile", action="store_true", help="leave out what takes a minute to compile")
+    chosen = parser.parse_args(arguments)
     if torch.cuda.is_available():
         measure_memory()  # first, while nothing else has taken any
-    measure_steps()
+    small = {"semantic_transfer": 1.2, "tag_transfer": 1.2}
+    measure_steps(4, dict(small), compiled=False, profiled=chosen.profile)
+    large = {"semantic_transfer": 1.15, "tag_transfer": 1.15}
+    measure_steps(16, dict(large), compiled=not chosen.no_compile, profiled=chosen.profile)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

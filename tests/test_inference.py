@@ -11,7 +11,7 @@ from torch import Tensor
 
 from endotransfer.batch import SegOutput
 from endotransfer.config import experiment_from
-from endotransfer.data.pipeline.decoded_images import resize_image
+from endotransfer.data.pipeline.working_size import resize_image
 from endotransfer.inference import (
     InferenceGeometry,
     forward_views,

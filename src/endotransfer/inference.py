@@ -23,7 +23,7 @@ from torch.nn.functional import interpolate
 
 from endotransfer.batch import LESION, SegOutput
 from endotransfer.config import Experiment
-from endotransfer.data.pipeline.decoded_images import resize_image
+from endotransfer.data.pipeline.working_size import resize_image
 from endotransfer.errors import CheckpointError
 
 Forward = Callable[[Tensor], SegOutput]  # images [B, 3, H, W] in [0, 1] -> output
@@ -60,7 +60,10 @@ def network_input(pixels: NDArray[np.uint8], size: tuple[int, int] | None) -> Te
 
 def to_batch(inputs: Sequence[Tensor], device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
     """uint8 [h, w, 3] each, all of one size -> [B, 3, h, w] in [0, 1] on `device`."""
-    batch = torch.stack(list(inputs)).to(device).permute(0, 3, 1, 2)  # bytes travel, a quarter of the floats
+    stacked = torch.stack(list(inputs))
+    if torch.device(device).type == "cuda":  # pragma: needs cuda
+        stacked = stacked.pin_memory()  # or the host would wait for all that the GPU was asked for before
+    batch = stacked.to(device, non_blocking=True).permute(0, 3, 1, 2)  # bytes travel, a quarter of the floats
     return batch.to(dtype).contiguous() / 255
 
 

@@ -25,3 +25,8 @@ def as_paths(values: AnyPath | Iterable[AnyPath], name: str) -> list[Path]:
             f"{name} is {shown(values)}, which is neither a path nor a list of them; give text or a Path."
         )
     return [as_path(value, name) for value in values]
+
+
+def cache_root() -> Path:
+    """$ENDOTRANSFER_CACHE, or ~/.cache/endotransfer: what can be made again at any time, so it may be deleted."""
+    return Path(os.environ.get("ENDOTRANSFER_CACHE") or Path.home() / ".cache" / "endotransfer")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from endotransfer.data.pipeline.decoded_images import resize_image
+from endotransfer.data.pipeline.working_size import resize_image
 from endotransfer.export.resize import resize_nodes
 from tests.properties import examples
 

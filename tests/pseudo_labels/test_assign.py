@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from endotransfer.batch import IGNORE
-from endotransfer.pseudo_labels.assign import assign
+from endotransfer.pseudo_labels.assign import CLEAR, assign, assign_clear
 from endotransfer.pseudo_labels.thresholds import ThresholdState
 from tests import literal
 from tests.properties import examples
@@ -74,3 +74,17 @@ def test_with_two_classes_the_portion_of_each_is_labelled(margin: float) -> None
     labels = assign(logits, state.thresholds(0.35))
     for k in range(2):
         assert ((labels == k).sum() / state.totals[k]).item() == pytest.approx(0.35, abs=1e-3)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 19])
+def test_above_even_odds_only_the_predicted_class_need_be_looked_at(classes: int) -> None:
+    generator = torch.Generator().manual_seed(classes)
+    for scale in (0.1, 1.0, 30.0):
+        logits = scale * torch.randn(2, classes, 24, 24, generator=generator)
+        logits[0, :, :4] = logits[0, :1, :4]  # ties
+        logits[1, 1, 5] = logits[1, 0, 5] = 60000.0  # saturated ties
+        for low in (2 * CLEAR, 0.5, 5.0):
+            thresholds = low + torch.rand(classes, generator=generator)
+            thresholds[-1] = torch.inf
+            assert torch.equal(assign_clear(logits, thresholds), assign(logits, thresholds))
+    assert not torch.equal(assign_clear(logits, -thresholds), assign(logits, -thresholds))  # hence the condition

@@ -11,6 +11,7 @@ from endotransfer.config import DataConfig
 from endotransfer.data.folders.reviewed_targets import as_indices
 from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.data.pipeline.decoded_images import DecodedImages
+from endotransfer.data.pipeline.pixel_cache import PixelCache
 from endotransfer.engine.experiment_data import ExperimentData
 from endotransfer.engine.progress_bar import progress_bar
 from endotransfer.methods.task import Needs
@@ -40,6 +41,7 @@ def decode_roles(
     """Decode every role once, into memory where it fits."""
     source_shape = data.shape if needs.masks_of_target else data.source_shape
     keep_contradictions = data.contradictions == "keep"
+    disk = None if data.cache == "never" else PixelCache()
 
     def decode(
         samples: Sequence[Sample], what: str, shape: tuple[int, int], *, masks: bool, reviewed: bool = False
@@ -52,7 +54,7 @@ def decode_roles(
                 samples, shape, as_indices(roles.classes) if reviewed else roles.classes, masks=masks,
                 # A person's mask goes before the tag, so that the two may differ.
                 keep_contradictions=keep_contradictions or reviewed,
-                cache=data.cache, memory_share=0.5 / world_size,
+                cache=data.cache, memory_share=0.5 / world_size, disk=disk,
                 progress=lambda done, total: bar.update(task, completed=done),
             )  # fmt: skip
 

@@ -14,6 +14,7 @@ from PIL import Image
 from torch import Tensor
 
 from endotransfer.batch import IGNORE
+from endotransfer.data.pipeline.host_copy import HostCopy
 from endotransfer.engine.map_index import Digests, digest_of_map, join_shares, read_index, read_map, write_share
 from endotransfer.errors import CheckpointError
 from endotransfer.io import sync
@@ -40,12 +41,13 @@ class MapStore:
         self._open.mkdir(parents=True, exist_ok=True)
 
     def store(self, keys: list[str], maps: Tensor) -> None:
-        """Queue `maps` [B, H, W] uint8 for writing in the open pass."""
+        """Queue `maps` [B, H, W] uint8, not changed any more, for writing in the open pass; a GPU goes on meanwhile."""
         assert self._open is not None
         while len(self._pending) > MOST_WAITING:  # a slow disk must not fill the memory
             self._wait_for(self._pending.pop(0))
-        for key, values in zip(keys, maps.cpu().numpy(), strict=True):
-            self._pending.append(self._writers.submit(_write, self._open, key, values))
+        copy = HostCopy(maps)
+        for place, key in enumerate(keys):
+            self._pending.append(self._writers.submit(_write, self._open, key, copy, place))
 
     def flush(self) -> None:
         """Wait for this process's maps to be on disk."""
@@ -114,8 +116,9 @@ class MapStore:
         self.__init__(*state)  # type: ignore[misc]
 
 
-def _write(folder: Path, key: str, values: NDArray[np.uint8]) -> tuple[str, str]:
-    """Store a map; returns its key and digest."""
+def _write(folder: Path, key: str, maps: HostCopy, place: int) -> tuple[str, str]:
+    """Store one of the maps; returns its key and digest."""
+    values = maps.get()[place].numpy()
     path = folder / f"{key}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     content = io.BytesIO()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from PIL import Image
@@ -11,13 +12,20 @@ from endotransfer.data.phantom.generate import render
 from endotransfer.data.read.read_image import read_image
 from endotransfer.errors import CheckpointError
 from endotransfer.predict.inputs import list_inputs
-from endotransfer.predict.onnx_predictor import OnnxPredictor
-from endotransfer.predict.prediction import Pixels
+from endotransfer.predict.prediction import Pixels, Prediction
 from endotransfer.predict.predictor import Predictor
 
 LARGEST = 1e-3  # difference of a probability
 EACH = 3  # images of each size
 MOST = 50  # images of a user's folder
+
+
+class ExportedNetwork(Protocol):
+    """Anything that ONNX Runtime runs; `size` of the images that it takes, None: any."""
+
+    size: tuple[int, int] | None
+
+    def predict(self, image: Pixels, /) -> Prediction: ...
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,7 @@ class Check:
 
 
 def check_against_torch(
-    bundle: OnnxPredictor, torch_model: Predictor, shape: tuple[int, int], folder: Path | None = None
+    bundle: ExportedNetwork, torch_model: Predictor, shape: tuple[int, int], folder: Path | None = None
 ) -> Check:
     """Compare on phantom images of two sizes (one, where the graph takes no other), and on those of `folder`."""
     sizes = [bundle.size] if bundle.size else [shape, (shape[0] * 3 // 4 + 5, shape[1] * 3 // 2 + 3)]

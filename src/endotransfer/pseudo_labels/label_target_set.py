@@ -6,6 +6,7 @@ portion comes out right.  Nothing here grows with the set but the names of its i
 """
 
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
@@ -15,15 +16,17 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from endotransfer.batch import LESION, UNKNOWN_TAG, PassBatch, SegOutput
+from endotransfer.data.pipeline.host_copy import HostCopy
 from endotransfer.distributed import sum_over_processes
 from endotransfer.errors import TrainingDiverged
-from endotransfer.pseudo_labels.assign import assign
+from endotransfer.pseudo_labels.assign import CLEAR, assign, assign_clear
 from endotransfer.pseudo_labels.labelling_summary import LabellingSummary
 from endotransfer.pseudo_labels.logit_cache import LogitCache
 from endotransfer.pseudo_labels.rules import LabelRule, RuleContext
 from endotransfer.pseudo_labels.target_set import TargetSet
 from endotransfer.pseudo_labels.thresholds import ThresholdState
 
+AHEAD = 2  # batches that a GPU is asked for before the host looks whether the first was finite
 LEAST_LOGIT = -60000.0  # the end of half precision, near enough
 Predict = Callable[[Tensor], SegOutput]
 
@@ -76,11 +79,12 @@ def label_target_set(
     if image_labeller is not None:
         image_labeller.settle()
 
+    label = assign_clear if bool((thresholds > CLEAR).all()) else assign
     labelled = torch.zeros(classes, dtype=torch.int64, device=thresholds.device)
-    images = torch.zeros((), dtype=torch.int64, device=thresholds.device)
+    images = 0
     for number, batch in enumerate(target.without_images()):
         logits, scores = _unpack(_at(cache.get(number), target.size, where), classes)
-        labels = assign(logits, thresholds)
+        labels = label(logits, thresholds)
         if image_labeller is not None:
             lesion = (_tags(batch, where) == LESION).view(-1, 1, 1)
             labels = torch.where(lesion, image_labeller.label(logits, scores, labels), labels)
@@ -88,7 +92,7 @@ def label_target_set(
         context = RuleContext(classes, tags, partial(target.superpixels, batch.keys))
         for rule in rules:
             labels = rule(labels, context)
-        labelled += torch.bincount(labels.flatten().long(), minlength=256)[:classes]
+        labelled += _pixels_by_class(labels, classes)
         target.store(batch.keys, labels)
         images += len(batch.keys)
     cache.clear()
@@ -97,7 +101,7 @@ def label_target_set(
         thresholds=thresholds.tolist(),
         predicted=state.totals.tolist(),
         labelled=sum_over_processes(labelled).tolist(),
-        images=int(sum_over_processes(images)),
+        images=int(sum_over_processes(torch.tensor(images, device=thresholds.device))),
     )
 
 
@@ -105,20 +109,33 @@ def _predict_all(
     predict: Predict, target: TargetSet, cache: LogitCache, image_labeller: ImageLabeller | None,
     count: Callable[[Tensor, PassBatch], None],
 ) -> None:  # fmt: skip
-    """Predict and count every batch, its maps kept in `cache`; what a stopped pass left there is only counted."""
+    """Predict and count every batch, its maps kept in `cache`; what a stopped pass left there is only counted.
+
+    A GPU is asked for the next batches before the host knows that the last was finite: it never waits.
+    """
     done = cache.whole
     for number, batch in zip(range(done), target.without_images(), strict=False):
         count(cache.get(number), batch)
+    unknown: deque[tuple[int, Tensor, HostCopy, PassBatch]] = deque()
+
+    def keep_all_but(waiting: int) -> None:
+        while len(unknown) > waiting:
+            number, maps, finite, batch = unknown.popleft()
+            _require_finite(finite, batch)
+            cache.put(number, maps)
+
     with cache.writing():
         for number, batch in enumerate(target.after(done), done):
             maps = _half(predict(batch.images).logits)
             if image_labeller is not None:
                 maps = _pack(maps, image_labeller.score(batch.images))
-            finite = maps.isfinite().all()
-            on_host = maps.cpu()
-            _require_finite(finite, batch)
-            count(maps, batch)  # from where it lies: a GPU counts while the host writes
-            cache.put(number, on_host)
+            named = PassBatch(batch.images[:0], batch.tags, batch.keys)  # the images themselves are needed no more
+            unknown.append((number, maps, HostCopy(maps.isfinite().all()), named))
+            if not maps.is_cuda:
+                keep_all_but(0)
+            count(maps, batch)
+            keep_all_but(AHEAD)
+        keep_all_but(0)
 
 
 def _half(logits: Tensor) -> Tensor:
@@ -131,8 +148,8 @@ def _half(logits: Tensor) -> Tensor:
     return (logits - logits.amax(1, keepdim=True)).clamp(min=LEAST_LOGIT).half()
 
 
-def _require_finite(finite: Tensor, batch: PassBatch) -> None:
-    if not bool(finite):
+def _require_finite(finite: HostCopy, batch: PassBatch) -> None:
+    if not bool(finite.get()):
         raise TrainingDiverged(
             f"the network predicts values that are not finite on target images {', '.join(batch.keys)}; "
             "go back to the last checkpoint and lower the learning rate."
@@ -151,6 +168,13 @@ def _unpack(maps: Tensor, classes: int) -> tuple[Tensor, Tensor]:
     return maps[:, :classes], maps[:, classes:].flatten(1, 2)
 
 
+def _pixels_by_class(labels: Tensor, classes: int) -> Tensor:
+    """How many pixels of labels uint8 have each class, [K]; a GPU would wait in `bincount` for the largest value."""
+    if labels.is_cuda:
+        return torch.stack([(labels == value).sum() for value in range(classes)])  # pragma: needs cuda
+    return torch.bincount(labels.flatten().long(), minlength=256)[:classes]
+
+
 def _tags(batch: PassBatch, device: torch.device) -> Tensor:
     if batch.tags is None:
         return torch.full((len(batch.keys),), UNKNOWN_TAG, device=device)
@@ -159,4 +183,4 @@ def _tags(batch: PassBatch, device: torch.device) -> Tensor:
 
 def _at(maps: Tensor, size: tuple[int, int], device: torch.device) -> Tensor:
     """Maps [B, C, H, W] at the images' size, on `device`."""
-    return interpolate(maps.to(device).float(), size=size, mode="bilinear", align_corners=False)
+    return interpolate(maps.to(device, non_blocking=True).float(), size=size, mode="bilinear", align_corners=False)

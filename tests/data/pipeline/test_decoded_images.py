@@ -13,7 +13,8 @@ from PIL import Image
 from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG, Sample
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.pipeline import decoded_images as module
-from endotransfer.data.pipeline.decoded_images import DecodedImages, free_memory, resize_image, resize_mask
+from endotransfer.data.pipeline.decoded_images import DecodedImages, free_memory
+from endotransfer.data.pipeline.working_size import resize_image, resize_mask
 from endotransfer.errors import DataError
 
 SIZE = (24, 32)

@@ -6,6 +6,7 @@ from typing import TypeVar, cast
 
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.pipeline.decoded_images import Cache, DecodedImages, free_memory
+from endotransfer.data.pipeline.pixel_cache import PixelCache
 from endotransfer.data.read.checked_mask import check_masks
 from endotransfer.samples import Sample
 
@@ -29,13 +30,14 @@ class DecodeCache:
     def decoded_images(
         self, samples: Sequence[Sample], size: tuple[int, int], classes: Classes, *, masks: bool, cache: Cache,
         keep_contradictions: bool, memory_share: float, progress: Callable[[int, int], None] | None = None,
+        disk: PixelCache | None = None,
     ) -> DecodedImages:  # fmt: skip
         """The images of `samples`, decoded now or earlier."""
 
         def decode() -> DecodedImages:
             return DecodedImages(
                 samples, size, classes, masks=masks, cache=cache, memory_share=memory_share,
-                keep_contradictions=keep_contradictions, progress=progress,
+                keep_contradictions=keep_contradictions, progress=progress, disk=disk,
             )  # fmt: skip
 
         if not self.most_sets or cache == "never":

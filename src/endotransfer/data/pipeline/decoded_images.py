@@ -11,10 +11,11 @@ from typing import Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 from torch import Tensor
 
 from endotransfer.data.folders.classes import Classes
+from endotransfer.data.pipeline.pixel_cache import PixelCache
+from endotransfer.data.pipeline.working_size import resize_image, resize_mask
 from endotransfer.data.read.checked_mask import read_checked_mask
 from endotransfer.data.read.read_image import read_image_and_notes
 from endotransfer.label_values import IGNORE
@@ -36,7 +37,8 @@ class DecodedImages:
     """The images of `samples` at `size` = (H, W), and with `masks=True` their masks.
 
     With `masks=False` no mask file is ever opened: that is how target training masks stay unread.
-    `cache="auto"` caches everything in memory where it takes at most `memory_share` of what is free.  Forked
+    `cache="auto"` caches everything in memory where it takes at most `memory_share` of what is free; what is cached in
+    memory is also looked up on, and left on, the `disk`, for the next run.  Forked
     loader processes share these tensors without a copy, and without the small /dev/shm of many containers.
     """
 
@@ -52,6 +54,7 @@ class DecodedImages:
         progress: Progress | None = None,
         memory_share: float = 0.5,
         keep_contradictions: bool = False,
+        disk: PixelCache | None = None,
     ) -> None:
         self.samples = tuple(samples)
         self.size = size
@@ -61,6 +64,7 @@ class DecodedImages:
         self.notes: Counter[str] = Counter()  # conversion -> number of files
         fits = self.bytes <= memory_share * free_memory()
         self.cached = fits if cache == "auto" else cache in (True, "always")
+        self._disk = disk if disk is not None and self.cached and disk.takes(self.bytes) else None
         cached = len(self.samples) if self.cached else 0
         self._images = torch.empty((cached, 3, *size), dtype=torch.uint8)
         self._masks = torch.empty((cached if masks else 0, *size), dtype=torch.uint8)
@@ -102,6 +106,8 @@ class DecodedImages:
                 self.notes.update(notes)
                 if progress:
                     progress(done, len(self))
+        if self._disk is not None:
+            self._disk.trim()
 
     def _visit(self, index: int) -> set[str]:
         picture, notes = self._decode(index)
@@ -115,8 +121,21 @@ class DecodedImages:
         return notes
 
     def _decode(self, index: int) -> tuple[DecodedPicture, set[str]]:
-        """The image from disk, and one sentence for each conversion made while reading it."""
-        sample = self.samples[index]
+        """The image, and one sentence for each conversion made while reading it; looked up where that is quicker."""
+        sample, disk = self.samples[index], self._disk
+        if disk is None:
+            return self._read(sample)
+        name = disk.name(sample, self.size, self.classes if self.masks else None, self.keep_contradictions)
+        if name is None:
+            return self._read(sample)
+        if (known := disk.get(name, self.size, masks=self.masks)) is not None:
+            (image, mask), notes = known
+            return DecodedPicture(_tensor(image), None if mask is None else _tensor(mask)), notes
+        picture, notes = self._read(sample)
+        disk.put(name, (picture.image.numpy(), None if picture.mask is None else picture.mask.numpy()), notes)
+        return picture, notes
+
+    def _read(self, sample: Sample) -> tuple[DecodedPicture, set[str]]:
         reading = read_image_and_notes(sample.image)
         image = torch.from_numpy(resize_image(reading.pixels, self.size)).permute(2, 0, 1).contiguous()
         if not self.masks:
@@ -127,20 +146,8 @@ class DecodedImages:
         return DecodedPicture(image, resized), {*reading.notes, *truth.notes}
 
 
-def resize_image(pixels: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """uint8 [h, w, 3] -> [H, W, 3], bilinear, averaging where it shrinks."""
-    return _resize(pixels, size, Image.Resampling.BILINEAR)
-
-
-def resize_mask(mask: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """uint8 [h, w] -> [H, W]: the value at each new pixel's centre."""
-    return _resize(mask, size, Image.Resampling.NEAREST)
-
-
-def _resize(pixels: NDArray[np.uint8], size: tuple[int, int], how: Image.Resampling) -> NDArray[np.uint8]:
-    if pixels.shape[:2] == size:
-        return pixels
-    return np.array(Image.fromarray(pixels).resize(size[::-1], how))
+def _tensor(values: NDArray[np.uint8]) -> Tensor:
+    return torch.from_numpy(values.copy())  # what was read from a file may not be written to
 
 
 def free_memory(meminfo: Path = Path("/proc/meminfo"), limit: Path = Path("/sys/fs/cgroup/memory.max")) -> int:

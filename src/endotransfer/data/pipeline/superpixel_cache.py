@@ -17,6 +17,7 @@ from endotransfer.data.pipeline.superpixel_file import DIGEST, FORMAT, decode_re
 from endotransfer.data.pipeline.superpixels import Regions, compute_superpixels
 from endotransfer.errors import DataError
 from endotransfer.io import write_atomically
+from endotransfer.paths import cache_root
 
 Progress = Callable[[int, int], None]  # (done, total)
 
@@ -30,8 +31,7 @@ class ImageLoader(Protocol):
 
 def cache_folder() -> Path:
     """The default cache folder: $ENDOTRANSFER_CACHE, or ~/.cache/endotransfer, and in it `superpixels`."""
-    root = os.environ.get("ENDOTRANSFER_CACHE") or Path.home() / ".cache" / "endotransfer"
-    return Path(root) / "superpixels"
+    return cache_root() / "superpixels"
 
 
 class SuperpixelCache:
