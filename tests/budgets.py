@@ -27,7 +27,9 @@ BUDGETS = {
     "tests/metrics": 60,
     "tests/models": 150,
     "tests/predict": 60,
+    "tests/pretrained": 45,  # four processes that talk to a hub
     "tests/pseudo_labels": 150,
+    "tests/publish": 15,
     "tests/recipes": 15,
     "tests/report": 100,
     "tests/robust": 300,
