@@ -166,22 +166,22 @@ def export_model(
 
 
 def push_model(
-    run: AnyPath, out: AnyPath, *, to: str | None = None, private: bool = False, half: bool = False, title: str = "",
-    terms: str = "unknown", datasets: Sequence[str] = (), about: AnyPath | None = None,
-    results: AnyPath | Iterable[AnyPath] = (), pictures: AnyPath | Iterable[AnyPath] = (),
+    run: AnyPath, out: AnyPath, *, to: str | None = None, private: bool = False, half: bool = False,
+    graph: bool = False, title: str = "", terms: str = "unknown", datasets: Sequence[str] = (),
+    about: AnyPath | None = None, results: AnyPath | Iterable[AnyPath] = (), pictures: AnyPath | Iterable[AnyPath] = (),
     say: Callable[[str], None] = lambda line: None,
 ) -> Path:  # fmt: skip
     """Write a folder that a model hub takes, and with `to="owner/name"` upload it; returns the folder.
 
-    `half`: weights in half precision.  `results`: files of `evaluate(out=)`, else the run's own figures; `about`:
-    Markdown for the card; `pictures`: PNG files for it.
+    `half`: weights in half precision; `graph`: also a graph for ONNX Runtime, which shares them.  `results`: files of
+    `evaluate(out=)`, else the run's own figures; `about`: Markdown for the card; `pictures`: PNG files for it.
     """
     from endotransfer.publish.hub_folder import write_hub_folder
     from endotransfer.publish.publication import Publication
 
     asked = Publication(
         title, terms, tuple(datasets), None if about is None else as_path(about, "about"),
-        tuple(as_paths(results, "results")), tuple(as_paths(pictures, "pictures")), half, to,
+        tuple(as_paths(results, "results")), tuple(as_paths(pictures, "pictures")), half, graph, to,
     )  # fmt: skip
     folder = write_hub_folder(locate_model(run, "run"), as_path(out, "out"), asked)
     say(f"written: {folder}")

@@ -16,6 +16,9 @@ def push(
     to: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Also upload it to this repository.")] = None,
     private: Annotated[bool, typer.Option("--private", help="A repository that only its owner sees.")] = False,
     half: Annotated[bool, typer.Option("--half", help="Weights in half precision: half the size.")] = False,
+    graph: Annotated[
+        bool, typer.Option("--graph", help="Also a graph for ONNX Runtime, for predictions that start at once.")
+    ] = False,
     title: Annotated[str, typer.Option(help="What the card calls the model.")] = "",
     terms: Annotated[str, typer.Option(help="The licence, as hubs abbreviate it: cc-by-4.0.")] = "unknown",
     datasets: Annotated[list[str] | None, typer.Option("--dataset", help="A set it was trained on.")] = None,
@@ -31,6 +34,6 @@ def push(
     """Write a folder that a model hub takes: weights, card with metadata, no path of this machine; or upload it."""
     print(DISCLAIMER)
     api.push_model(
-        run, out, to=to, private=private, half=half, title=title, terms=terms, datasets=datasets or (), about=about,
-        results=results or (), pictures=pictures or (), say=print,
+        run, out, to=to, private=private, half=half, graph=graph, title=title, terms=terms, datasets=datasets or (),
+        about=about, results=results or (), pictures=pictures or (), say=print,
     )  # fmt: skip

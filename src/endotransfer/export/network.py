@@ -34,8 +34,11 @@ class Plain(nn.Module):
         return (output.logits,) if output.tag_logits is None or not self.tags else (output.logits, output.tag_logits)
 
 
-def export_network(model: TrainedModel, shape: tuple[int, int]) -> "ModelProto":
-    """The network as ONNX for images of `shape` = (H, W), any number of them at a time."""
+def export_network(model: TrainedModel, shape: tuple[int, int], *, optimise: bool = True) -> "ModelProto":
+    """The network as ONNX for images of `shape` = (H, W), any number of them at a time.
+
+    `optimise`: merge what can be computed once; without it every weight is as the model has it, under its name.
+    """
     plain = Plain(model).eval()
     names = [LOGITS, TAG_LOGITS] if plain.tags else [LOGITS]
     example = torch.zeros(2, 3, *shape)
@@ -44,6 +47,7 @@ def export_network(model: TrainedModel, shape: tuple[int, int]) -> "ModelProto":
             program = torch.onnx.export(
                 plain, (example,), dynamo=True, input_names=[INPUT], output_names=names, opset_version=OPSET,
                 dynamic_shapes={"images": {0: torch.export.Dim("batch")}}, verbose=False,
+                optimize=optimise,
             )  # fmt: skip
     except ImportError as reason:
         raise ConfigError(f"{reason.name} is not installed; install endotransfer[export].") from None

@@ -12,6 +12,7 @@ from endotransfer.io import read_bounded, write_atomically
 from endotransfer.publish.half_weights import as_file, halved
 from endotransfer.publish.hub_card import hub_card
 from endotransfer.publish.publication import Publication
+from endotransfer.publish.slim_graph import add_graph
 from endotransfer.publish.without_folders import values_without_folders
 from endotransfer.results import Results
 from endotransfer.sealed_json import sealed
@@ -40,6 +41,8 @@ def write_hub_folder(run: Path, out: Path, asked: Publication) -> Path:
             text = json.dumps([values_without_folders(one.to_dict()) for one in results], indent=1)
             write_atomically(out / "measured.json", text, CheckpointError)
         write_atomically(out / "README.md", card, CheckpointError)
+        if asked.graph:
+            add_graph(out)
     except BaseException:
         _clear(out, remove=new)
         raise

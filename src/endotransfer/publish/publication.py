@@ -20,6 +20,7 @@ class Publication:
     results: tuple[Path, ...] = ()  # files that `evaluate --out` wrote; none: the run's own
     pictures: tuple[Path, ...] = ()  # PNG files for the card
     half: bool = False  # weights in half precision
+    graph: bool = False  # an ONNX graph beside the weights
     to: str | None = None  # `owner/name` of a repository
 
     def about_text(self) -> str:
