@@ -44,7 +44,7 @@ def fetch_model(repository: str, revision: str | None = None) -> Path:
 @contextmanager
 def _without_bars() -> Iterator[None]:
     """A bar for a list of five names only flickers."""
-    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     if are_progress_bars_disabled():
         yield
