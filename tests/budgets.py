@@ -27,7 +27,7 @@ BUDGETS = {
     "tests/metrics": 60,
     "tests/models": 150,
     "tests/predict": 60,
-    "tests/pretrained": 45,  # four processes that talk to a hub
+    "tests/pretrained": 60,  # three processes that talk to a hub
     "tests/pseudo_labels": 150,
     "tests/publish": 40,  # one graph is exported
     "tests/recipes": 15,

@@ -70,8 +70,9 @@ def test_a_model_goes_to_a_hub_and_comes_back_and_a_strangers_is_refused(tmp_pat
         ({"config.json": 10}, "holds no weights.safetensors"),
         ({"config.json": 10, "weights.safetensors": 5 * 2**30}, "weights.safetensors has 5,369 MB"),
         ({"config.json": 2**30, "weights.safetensors": 10}, "config.json has 1,074 MB"),
+        ({"config.json": 10, "weights.safetensors": None}, "does not say how large weights.safetensors is"),
     ],
 )
-def test_a_repository_is_refused_before_it_is_fetched(sizes: dict[str, int], words: str) -> None:
+def test_a_repository_is_refused_before_it_is_fetched(sizes: dict[str, int | None], words: str) -> None:
     with pytest.raises(CheckpointError, match=words):
         check_files("hf://a/b", sizes)

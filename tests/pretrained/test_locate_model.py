@@ -8,8 +8,6 @@ from endotransfer.errors import CheckpointError
 from endotransfer.pretrained import locate_model, shipped_models, shown_name
 from endotransfer.pretrained.shipped_models import FOLDER, card_metadata, shipped_names
 
-needs_model = pytest.mark.skipif(not shipped_names(), reason="no model ships with this state of the package")
-
 
 @pytest.fixture
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,7 +23,6 @@ def test_a_shipped_model_is_found_by_its_name() -> None:
         assert locate_model(name) == locate_model(f"shipped:{name}") == FOLDER / name
 
 
-@needs_model
 @pytest.mark.usefixtures("_here")
 def test_a_folder_of_that_name_wins_and_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     name = shipped_names()[0]
@@ -60,7 +57,6 @@ def test_what_is_misspelt_is_told_and_asks_nobody(named: str) -> None:
         locate_model(named)
 
 
-@needs_model
 def test_a_name_that_is_nearly_right_is_told_the_right_one() -> None:
     with pytest.raises(CheckpointError, match="did you mean 'polyp'"):
         locate_model("polpy")
@@ -73,7 +69,6 @@ def test_a_folder_of_a_hubs_cache_is_called_by_its_repository(tmp_path: Path) ->
     assert shown_name(tmp_path) == tmp_path.name
 
 
-@needs_model
 def test_every_shipped_model_says_its_terms_its_data_and_its_figures() -> None:
     models = shipped_models()
     assert "polyp" in [model.name for model in models]

@@ -60,7 +60,7 @@ def test_its_metadata_is_what_the_list_of_models_says(run: Path, tmp_path: Path)
     listed = ShippedModel(out, card_metadata(out / "README.md"))
     assert (listed.terms, listed.trained_on) == ("cc-by-4.0", ["PolypGen"])
     assert (
-        "kvasir-seg (1,000 images): Dice, per cent 81.25, IoU d (95 %: 69.0 to 73.0), per cent 71.0"
+        "kvasir-seg (1,000 images): Dice, per cent: 81.25; IoU d, per cent (95 %: 69.0 to 73.0): 71.0"
         in listed.measured[0]
     )
     card = (out / "README.md").read_text()
@@ -75,6 +75,16 @@ def test_figures_of_other_sets_take_the_place_of_the_runs_own(run: Path, tmp_pat
     assert [line.partition(" ")[0] for line in listed] == ["kvasir-seg", "etis"]
     card = (out / "README.md").read_text()
     assert card.index("### kvasir-seg") < card.index("### etis") < card.index("33.00") < card.index("## Calibration")
+
+
+def test_of_normal_images_it_is_told_how_much_is_marked(run: Path, tmp_path: Path) -> None:
+    """Their mean IoU is 100 for a model that finds nothing."""
+    normals = {"dice_lesion": None, "iou_lesion": None, "miou": 100.0, "normal_painted": 0.25}
+    (tmp_path / "n.json").write_text(json.dumps(FIGURES | normals))
+    out = endotransfer.push_model(run, tmp_path / "hub", results=tmp_path / "n.json")
+    (line,) = ShippedModel(out, card_metadata(out / "README.md")).measured
+    assert line == "kvasir-seg (1,000 images): FP n, per cent: 0.25"
+    assert "| pixels of normal images that are marked | 0.25 | n/a |" in (out / "README.md").read_text()
 
 
 def test_half_the_bits_are_half_the_size_and_nearly_the_same(run: Path, tmp_path: Path) -> None:

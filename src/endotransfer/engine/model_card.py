@@ -50,6 +50,8 @@ def figures_text(results: Results) -> str:
         return "No image with a mask was there to measure on; see `tag_evidence` in results.json."
     names = {FIGURES.get("miou").label: "miou"} | {f"IoU {name}": f"iou.{name}" for name in results.classes}
     names |= {"Dice lesion": "dice_lesion"} if results.figure("dice_lesion") is not None else {}
+    if results.figure("normal_painted") is not None:
+        names["pixels of normal images that are marked"] = "normal_painted"
     rows = [f"| {title} | {_number(results.figure(figure))} | {_span(results.interval(figure))} |"
             for title, figure in names.items()]  # fmt: skip
     lines = [f"On {results.images:,} test images, seed {results.seed}, {results.date}:", ""]

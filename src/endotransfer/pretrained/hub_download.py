@@ -5,7 +5,7 @@ them, and checksums, limits and structure are checked when the folder is opened.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -56,11 +56,13 @@ def _without_bars() -> Iterator[None]:
         enable_progress_bars()
 
 
-def check_files(name: str, sizes: dict[str, int]) -> None:
+def check_files(name: str, sizes: Mapping[str, int | None]) -> None:
     """Refuse a repository that is no model folder, or whose files are larger than those of one may be."""
     if missing := [file for file in NEEDED if file not in sizes]:
         raise CheckpointError(f"{name} holds no {missing[0]}, so it is no model of ours; name another repository.")
     for file, size in sizes.items():
+        if size is None:
+            raise CheckpointError(f"{name}: the hub does not say how large {file} is; do not use it.")
         if size > LARGEST.get(file, LARGEST_TEXT):
             raise CheckpointError(
                 f"{name}: {file} has {size / 1e6:,.0f} MB, which none of its kind has; do not use it."

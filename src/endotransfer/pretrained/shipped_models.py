@@ -38,8 +38,8 @@ class ShippedModel:
 
     @property
     def measured(self) -> list[str]:
-        """A line for every set that it was measured on: `kvasir-seg: Dice 80.1, ...`."""
-        return [f"{where}: {', '.join(figures)}" for where, figures in _measured(self.metadata).items()]
+        """A line for every set that it was measured on: `kvasir-seg: Dice, per cent: 80.1; ...`."""
+        return [f"{where}: {'; '.join(figures)}" for where, figures in _measured(self.metadata).items()]
 
 
 def shipped_names() -> list[str]:
@@ -70,7 +70,7 @@ def _measured(metadata: Mapping[str, JSON]) -> dict[str, list[str]]:
         for result in _mappings(model.get("results")):
             data = result.get("dataset")
             where = str(data.get("name")) if isinstance(data, dict) else "?"
-            metrics = [f"{one.get('name')} {one.get('value')}" for one in _mappings(result.get("metrics"))]
+            metrics = [f"{one.get('name')}: {one.get('value')}" for one in _mappings(result.get("metrics"))]
             found.setdefault(where, []).extend(metrics)
     return found
 

@@ -15,6 +15,7 @@ from endotransfer.publish.without_folders import without_folders
 from endotransfer.results import Results, Temperature
 
 LEADING = ("dice_lesion", "iou_lesion", "miou")  # of the figures that a hub lists
+OF_NORMALS = ("normal_painted",)  # where no image has a lesion, so that the others say nothing
 TAGS = ("endoscopy", "image-segmentation", "medical-imaging", "research-use-only")
 
 
@@ -64,17 +65,21 @@ def _entry(results: Results) -> dict[str, object]:
     name = data_name(results)
     metrics = [
         {"type": figure, "name": _named(results, figure), "value": round(value, 2)}
-        for figure in LEADING
+        for figure in (OF_NORMALS if _only_normals(results) else LEADING)
         if (value := results.figure(figure)) is not None
     ]
     data = {"name": f"{name} ({results.images:,} images)", "type": name}
     return {"task": {"type": "image-segmentation"}, "dataset": data, "metrics": metrics}
 
 
+def _only_normals(results: Results) -> bool:
+    return results.figure("dice_lesion") is None and results.figure("normal_painted") is not None
+
+
 def _named(results: Results, figure: str) -> str:
     ends = results.interval(figure)
     span = f" (95 %: {ends[0]:.1f} to {ends[1]:.1f})" if ends else ""
-    return f"{FIGURES.get(figure).label}{span}, per cent"
+    return f"{FIGURES.get(figure).label}, per cent{span}"
 
 
 def _figures(results: Results, *, several: bool) -> str:
