@@ -9,6 +9,7 @@ import yaml
 from endotransfer.compare.label_summary import LabelSummary
 from endotransfer.compare.search import as_search_csv, best_points, read_grids, read_search
 from endotransfer.compare.suite import Suite, read_suite
+from endotransfer.compare.sweep_matrix import Grid
 from endotransfer.errors import ConfigError
 from endotransfer.methods.resolve import resolved
 
@@ -23,7 +24,7 @@ def summary(system: str, weight: float, miou: float | None) -> LabelSummary:
 
 def test_every_point_of_every_system_is_a_row(suite_file: Callable[..., Path]) -> None:
     path = suite_file(["source_only", {"name": "lta", "label": "LtA", "training": {"lr": 0.5}}, "advent"])
-    grids = {"LtA": {"weight": [0.1, 0.2], "critic_lr": [0.001]}, "advent": {"weight": [0.3]}}
+    grids: dict[str, Grid] = {"LtA": {"weight": [0.1, 0.2], "critic_lr": [0.001]}, "advent": {"weight": [0.3]}}
     suite = read_search(path, grids)
     assert [row.label for row in suite.rows] == [
         "LtA: weight=0.1,critic_lr=0.001", "LtA: weight=0.2,critic_lr=0.001", "advent: weight=0.3"

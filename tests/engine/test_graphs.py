@@ -1,5 +1,6 @@
 """CUDA graphs change nothing but the speed."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -10,12 +11,17 @@ from lightning.fabric import Fabric
 from torch import Tensor, nn
 from torch._dynamo.testing import CompileCounter
 
+from endotransfer.batch import Batch
 from endotransfer.config import ModelConfig
 from endotransfer.engine.callbacks import TrainingEvent
 from endotransfer.engine.graphs import OFTEN, compute, use_graphs
 from endotransfer.engine.run import train
 from endotransfer.engine.trainer import Trainer
+from endotransfer.errors import TrainingDiverged
+from endotransfer.methods.base import Memo
+from endotransfer.methods.source_only import SourceOnly
 from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
+from endotransfer.models.segmenters.two_level import TwoLevelSegmenter
 
 Save = Callable[[Trainer, TrainingEvent], None]
 IMAGES = torch.rand(2, 3, 64, 64, generator=torch.Generator().manual_seed(0))
@@ -134,7 +140,47 @@ def test_a_second_forward_in_a_step_does_not_overwrite_the_first() -> None:
 
 
 @needs_cuda
-@pytest.mark.parametrize("method", ["semantic_transfer", "tag_transfer"])
+def test_two_forwards_in_a_step_have_a_graph_each_and_carry_all_outputs() -> None:
+    torch.backends.cudnn.allow_tf32 = False
+    model = ModelConfig(backbone="test_resnet", pretrained=False, norm="group", multi_grid=None, dropout=0.0)
+    fabric = Fabric(accelerator="gpu", devices=1)
+    segmenter = TwoLevelSegmenter(build_segmenter(model, 2, tags=True), model).to(fabric.device)
+    first, second = torch.rand(2, 4, 3, 64, 64, device=fabric.device)
+    with torch.no_grad():
+        plain = [segmenter(images) for images in (first, second)]
+    graphs = use_graphs(fabric, segmenter, "group")
+    assert graphs is not None
+    for _ in range(OFTEN):
+        graphs.new_step()
+        segmenter(first), segmenter(second)
+    graphs.record()
+    graphs.new_step()
+    found = [segmenter(images) for images in (first, second)]
+    assert len(graphs.graphs) == 2
+    for ours, expected in zip(found, plain, strict=True):
+        assert (ours.logits - expected.logits).norm() < 1e-4 * expected.logits.norm()
+        assert (ours.aux["logits"] - expected.aux["logits"]).norm() < 1e-4 * expected.aux["logits"].norm()
+        assert ours.tag_logits is not None
+
+
+@needs_cuda
+def test_a_step_that_is_not_finite_stops_a_run_whose_figures_arrive_late(
+    make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = SourceOnly.losses
+
+    def ruined(self: SourceOnly, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:
+        terms = losses(self, phase, batch, memo)
+        return {name: value * (math.nan if self.progress.step == 5 else 1) for name, value in terms.items()}
+
+    monkeypatch.setattr(SourceOnly, "losses", ruined)
+    settings = {"accelerator": "cuda", "epochs": 2, "steps_per_epoch": 6, "log_every": 100}
+    with pytest.raises(TrainingDiverged, match="stopped at step 5 before the update"):
+        train(make_experiment("tagged", "source_only", **settings), tmp_path / "run")
+
+
+@needs_cuda
+@pytest.mark.parametrize("method", ["semantic_transfer", "tag_transfer", "lta", "dacs", "dfn", "cdws"])
 def test_a_run_with_graphs_ends_well(make_experiment: Any, tmp_path: Path, method: str) -> None:
     settings = {"accelerator": "cuda", "epochs": 4, "steps_per_epoch": 4, "workers": 2}
     results = train(make_experiment("tagged", method, **settings), tmp_path / "run")

@@ -31,7 +31,8 @@ def literal_error(probabilities: Floats, came_true: NDArray[np.bool_], lowest: f
 
 
 def counts_of(probabilities: Floats, came_true: NDArray[np.bool_]) -> NDArray[np.int64]:
-    return outcome_counts(np.round(probabilities * 1000).astype(np.int16), came_true)
+    levels, true = torch.from_numpy(np.round(probabilities * 1000).astype(np.int16)), torch.from_numpy(came_true)
+    return outcome_counts(levels, true, torch.ones_like(true))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -70,7 +71,8 @@ def test_nothing_counted_is_no_figure() -> None:
 def test_what_is_no_probability_stops_no_evaluation() -> None:
     levels = probability_levels(torch.tensor([float("nan"), -1e-7, 0.4999, 1 + 1e-6]))
     assert levels.tolist() == [0, 0, 500, 1000]
-    assert outcome_counts(levels.numpy(), np.zeros(4, bool)).sum() == 4
+    no = torch.zeros(4, dtype=torch.bool)
+    assert outcome_counts(levels, no, ~no).sum() == 4
 
 
 def image(seed: int, classes: int = 3, size: tuple[int, int] = (9, 11)) -> tuple[torch.Tensor, NDArray[np.uint8]]:
@@ -86,8 +88,7 @@ def measured(seeds: list[int], *, lesions: bool = True) -> CalibrationSummary:
     for seed in seeds:
         probabilities, truth = image(seed)
         best, mask = probabilities.max(0)
-        levels = levels_of(probabilities, best).numpy()
-        whole.add(PixelCalibration.count(levels, mask.numpy().astype(np.uint8), truth))
+        whole.add(PixelCalibration.count(levels_of(probabilities, best), mask.byte(), torch.from_numpy(truth)))
     found = whole.summary()
     assert found is not None
     return found

@@ -1,8 +1,8 @@
 """Evaluation in one pass over the test images: read, infer, score, all at the size of each image's own mask."""
 
 import json
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from endotransfer.batch import LESION, UNKNOWN_TAG, Sample
 from endotransfer.data.folders.classes import Classes
+from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.distributed import gather_texts, rank, world_size
 from endotransfer.engine.evaluation_images import READERS, EvaluationImage, read_batches
 from endotransfer.engine.tag_agreement import TagAgreement
@@ -26,7 +27,7 @@ from endotransfer.inference import (
     to_batch,
 )
 from endotransfer.metrics import Scores
-from endotransfer.metrics.counts import Counts
+from endotransfer.metrics.counts import Counts, confusion
 from endotransfer.metrics.pixel_calibration import PixelCalibration, levels_of
 from endotransfer.metrics.pranet import PraNetScores
 
@@ -37,11 +38,11 @@ class InferredImage:
 
     image: EvaluationImage
     probabilities: Tensor  # [K, H, W], where it was computed
-    mask: NDArray[np.uint8]  # [H, W]
+    mask: Tensor  # uint8 [H, W]
     peak: float  # the highest lesion probability
     tag_probability: float | None
-    student: NDArray[np.uint8] | None  # the student's mask [H, W]
-    levels: NDArray[np.int16] | None  # [2, H, W] as `levels_of`, where there is ground truth
+    student: Tensor | None  # the student's mask, uint8 [H, W]
+    levels: Tensor | None  # int16 [2, H, W] as `levels_of`, where there is ground truth
 
 
 @dataclass(frozen=True)
@@ -53,28 +54,39 @@ class Measurements:
     calibration: PixelCalibration
     protocol: PraNetScores | None
 
-    def add(self, found: Sequence[InferredImage], pool: Executor) -> None:
-        """Take in a batch.  Pixels are counted in the threads of `pool`, whatever depends on the order here."""
-        for counts in pool.map(self._score, found):
-            if counts is not None:
-                self.calibration.add(counts)
-        for one in found:
+    def add(self, found: Sequence[InferredImage], counted: Iterable["Counted"]) -> None:
+        """Take in a batch and what the threads counted of it, image by image: some of it depends on the order."""
+        for one, of_one in zip(found, counted, strict=True):
             sample, truth = one.image.sample, one.image.truth
+            if of_one.calibration is not None:
+                self.calibration.add(of_one.calibration)
             if truth is not None and self.protocol is not None:
                 self.protocol.update(one.probabilities[1:].sum(0).cpu().numpy(), truth, sample.key)
             if self.scores.lesions and sample.tag != UNKNOWN_TAG:
-                self.agreement.add(sample.tag, one.peak, one.mask, one.tag_probability, one.student)
+                self.agreement.add(sample.tag, one.peak, of_one.mask, one.tag_probability, of_one.student)
 
-    def _score(self, found: InferredImage) -> Counts | None:
-        """Runs in a thread, so what adds up over images is returned instead of added."""
+    def count(self, found: InferredImage) -> "Counted":
+        """Count one image's pixels, where they are.  Runs in a thread: what adds up is returned instead of added."""
         sample, truth = found.image.sample, found.image.truth
-        if truth is None or found.levels is None:
-            return None
-        self.scores.update(
-            found.mask, truth, key=sample.key, group=sample.group, finding=sample.finding, tag=sample.tag,
-            lesion_probability=found.tag_probability,
-        )  # fmt: skip
-        return PixelCalibration.count(found.levels, found.mask, truth)
+        mask, calibration = _on_host(found.mask), None
+        if truth is not None and found.levels is not None:
+            there = torch.tensor(truth).to(found.mask.device)  # a copy: masks may be read-only
+            matrix = confusion(found.mask, there, len(self.scores.classes), sample.key)
+            self.scores.update(
+                mask, truth, key=sample.key, group=sample.group, finding=sample.finding, tag=sample.tag,
+                lesion_probability=found.tag_probability, matrix=matrix,
+            )  # fmt: skip
+            calibration = PixelCalibration.count(found.levels, found.mask, there)
+        return Counted(mask, None if found.student is None else _on_host(found.student), calibration)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Of one image: both masks [H, W] at hand, and what it adds to the calibration, where there is ground truth."""
+
+    mask: NDArray[np.uint8]
+    student: NDArray[np.uint8] | None
+    calibration: Counts | None
 
 
 @torch.inference_mode()
@@ -83,6 +95,7 @@ def evaluate_samples(
     device: torch.device, *, batch: int = 16, dtype: torch.dtype = torch.float32, student: Forward | None = None,
     lesions: bool = True, pranet: bool = False, flips: bool = False, shared: bool = False,
     progress: Callable[[int], None] | None = None, keep_contradictions: bool = True,
+    decode_cache: DecodeCache | None = None,
 ) -> tuple[Scores, dict[str, Any]]:  # fmt: skip
     """Score every image that has a mask; compare with the tag of every image that has one.
 
@@ -90,6 +103,7 @@ def evaluate_samples(
     `student` beside the predicting teacher adds how far the two agree.  `pranet` adds the figures of that protocol.
     `flips`: mean probabilities over four mirror images, as `predict --flips`; the student stays as it is.
     `shared`: all processes call this with the same samples; each takes its part, and all return the same.
+    `decode_cache`: test images that other runs of this process have read already.
     `keep_contradictions`: False where nobody has compared tags with masks yet; the first that differ are an error.
     """
     geometry = shape if isinstance(shape, InferenceGeometry) else InferenceGeometry(shape)
@@ -98,11 +112,20 @@ def evaluate_samples(
     own = samples[rank() :: world_size()] if shared else samples
     protocol = PraNetScores() if pranet and lesions else None
     measured = Measurements(Scores(classes.names, lesions), TagAgreement(), PixelCalibration(lesions), protocol)
+    waiting: tuple[Sequence[InferredImage], Iterator[Counted]] | None = None
     with ThreadPoolExecutor(READERS) as counters:
-        for images in read_batches(own, classes, geometry.size, batch, keep_contradictions=keep_contradictions):
-            measured.add(_infer(images, forward, student, device, dtype, flips=flips), counters)
+        batches = read_batches(
+            own, classes, geometry.size, batch, keep_contradictions=keep_contradictions, cache=decode_cache
+        )
+        for images in batches:
+            found = _infer(images, forward, student, device, dtype, flips=flips)
+            before, waiting = waiting, (found, counters.map(measured.count, found))  # while the network goes on
+            if before is not None:
+                measured.add(*before)
             if progress is not None:
                 progress(len(images))
+        if waiting is not None:
+            measured.add(*waiting)
     measured = _gathered(measured, device) if shared else measured
     scores, calibration = measured.scores, measured.calibration.summary()
     if lesions and _only_normal_is_drawn(samples, scores):
@@ -130,10 +153,7 @@ def _infer(
     ]
     peaks = torch.stack([1 - one[0].min() for one in maps]).tolist()
     return [
-        InferredImage(
-            image, probabilities, _on_host(mask), peak, chance, None if other is None else _on_host(other),
-            None if steps is None else steps.cpu().numpy(),
-        )
+        InferredImage(image, probabilities, mask, peak, chance, other, steps)
         for image, probabilities, mask, peak, chance, other, steps in zip(
             images, maps, masks, peaks, chances, students, levels, strict=True
         )

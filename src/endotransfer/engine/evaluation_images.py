@@ -1,7 +1,7 @@
 """Test images for evaluation: decoded, checked and resized in threads, a few batches ahead of the network."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from endotransfer.batch import Sample
 from endotransfer.data.folders.classes import Classes
+from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.data.read.checked_mask import read_checked_mask
 from endotransfer.data.read.read_image import read_image
 from endotransfer.inference import network_input
@@ -37,13 +38,19 @@ def read_batches(
     batch: int,
     *,
     keep_contradictions: bool = True,
+    cache: DecodeCache | None = None,
 ) -> Iterator[list[EvaluationImage]]:
     """`batch` images at a time, resized to `size`; never more than a few batches in memory.
 
-    At their own sizes (None) no two images need be equal, so they come one by one.
+    At their own sizes (None) no two images need be equal, so they come one by one.  `cache`: where images that were
+    read for an earlier run of this process are found again.
     """
     batch = batch if size else 1
-    read = partial(_read, classes=classes, size=size, keep_contradictions=keep_contradictions)
+    read: Callable[[Sample], EvaluationImage] = partial(
+        _read, classes=classes, size=size, keep_contradictions=keep_contradictions
+    )
+    if cache is not None:
+        read = cache.remembering(read, samples, about=(classes, size, keep_contradictions), pixels=size)
     with ThreadPoolExecutor(READERS) as readers:
         ahead = [readers.submit(read, sample) for sample in samples[: 2 * batch]]
         rest = iter(samples[2 * batch :])

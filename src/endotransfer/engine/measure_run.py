@@ -13,6 +13,7 @@ from endotransfer import __version__
 from endotransfer.batch import SegOutput
 from endotransfer.config import Experiment, FolderConfig, read_experiment
 from endotransfer.config.class_lists import protocol_of
+from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.engine.calibrate import fit_temperature
 from endotransfer.engine.choose_device import choose_device
 from endotransfer.engine.evaluate import evaluate_samples
@@ -89,6 +90,7 @@ def finish(
     cost: Mapping[str, object],
     *,
     writes: bool = True,
+    decode_cache: DecodeCache | None = None,
 ) -> Results | None:
     """Measure the last weights (the checkpoint that counts), then write scores, model and results.
 
@@ -115,7 +117,7 @@ def finish(
         experiment_data.test_classes, geometry_of(experiment), device, batch=experiment.evaluation.batch, dtype=dtype,
         student=predict_as_student if predictor is not student else None,
         lesions=experiment_data.tags or experiment_data.classes.binary, pranet=experiment.evaluation.pranet,
-        shared=True,
+        shared=True, decode_cache=decode_cache,
     )  # fmt: skip
     if not writes:
         return None

@@ -15,6 +15,7 @@ def build_optimisers(method: Method, phases: set[str], training: TrainingConfig)
         optimiser = method.optimiser(phase) or shared_optimiser(method, phase, training)
         for group in optimiser.param_groups:
             group["initial_lr"] = group["lr"]
+        _fuse_on_a_gpu(optimiser)
         optimisers[phase] = optimiser
     return optimisers
 
@@ -39,6 +40,15 @@ def shared_optimiser(method: Method, phase: str, training: TrainingConfig) -> Op
             return AdamW(parameters, weight_decay=training.weight_decay, fused=fused)
         case _:
             return SGD(parameters, momentum=training.momentum, weight_decay=training.weight_decay, fused=fused)
+
+
+def _fuse_on_a_gpu(optimiser: Optimizer) -> None:
+    """One kernel for all weights, as the shared optimiser has it, for a method's own Adam that asked for nothing."""
+    groups = optimiser.param_groups
+    asked = any(group.get("fused") is not None or group.get("foreach") is not None for group in groups)
+    if not asked and isinstance(optimiser, Adam) and all(one.is_cuda for group in groups for one in group["params"]):
+        for settings in (optimiser.defaults, *groups):  # pragma: needs cuda
+            settings["fused"] = True
 
 
 def set_lr(optimiser: Optimizer, factor: float) -> None:

@@ -8,10 +8,10 @@ from torch.optim import Optimizer
 from endotransfer.batch import NORMAL, Batch
 from endotransfer.config import TrainingConfig
 from endotransfer.distributed import sum_over_processes, world_size
-from endotransfer.engine.finite import stop_unless_finite
 from endotransfer.engine.gradients import average_over_processes, clipped_norm
 from endotransfer.engine.optimisers import parameters_of, set_lr
 from endotransfer.engine.run_folder import RunFolder
+from endotransfer.engine.step_figures import StepFigures, on_their_way, skip_unless_finite
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.methods.base import Memo, Method
 
@@ -27,24 +27,40 @@ class PhaseUpdate:
         self.dtype, self.run = dtype, run
         self._parameters = _parameters_by_network(method)
 
-    def update(
-        self, phase: str, batches: list[Batch], memos: list[Memo], lr_factor: float, step: int
-    ) -> dict[str, float]:
-        """Minimise `phase` on `batches`; returns every term, its share of the sum, and the gradient's norm."""
+    def update(self, phase: str, batches: list[Batch], memos: list[Memo], lr_factor: float, step: int) -> StepFigures:
+        """Minimise `phase` on `batches`; every term and the gradient's norm are returned, perhaps still on their way.
+
+        Where they are not finite the weights stay as they are, and `settle` of what is returned stops the run.
+        """
         optimiser = self.optimisers[phase]
         set_lr(optimiser, lr_factor)
-        self._train_only(phase)
         optimiser.zero_grad(set_to_none=True)
+        terms, values = self.gradients(phase, batches, memos)
+        found = self.told(phase, terms, values, batches, step)
+        if not values.is_cuda:
+            found.settle(self.run)
+        self.follow(phase, values)
+        return found
+
+    def gradients(self, phase: str, batches: list[Batch], memos: list[Memo]) -> tuple[tuple[str, ...], Tensor]:
+        """Leave the clipped gradients of `phase` with its weights; returns its terms, their means and the norm."""
+        self._train_only(phase)
         sums = self._backward(phase, batches, memos)
-        parameters = parameters_of(optimiser)
+        parameters = parameters_of(self.optimisers[phase])
         average_over_processes(parameters)
         norm = clipped_norm(parameters, self.training.clip)
-        values = torch.stack([*sums.values(), norm.to(self.dtype)])
-        *means, mean_norm = (sum_over_processes(values) / world_size()).tolist()
-        terms = dict(zip(sums, means, strict=True))
-        stop_unless_finite(terms, mean_norm, phase, step, _keys(batches), self.run)
-        optimiser.step()
-        return _figures(phase, terms, mean_norm, optimiser.param_groups[0]["lr"])
+        return tuple(sums), sum_over_processes(torch.stack([*sums.values(), norm.to(self.dtype)])) / world_size()
+
+    def told(
+        self, phase: str, terms: tuple[str, ...], values: Tensor, batches: list[Batch], step: int
+    ) -> StepFigures:  # fmt: skip
+        lr = self.optimisers[phase].param_groups[0]["lr"]
+        return StepFigures(phase, step, terms, *on_their_way(values), lr, _keys(batches))
+
+    def follow(self, phase: str, values: Tensor) -> None:
+        """Take the optimiser's step along the gradients, unless one of `values` is not finite."""
+        skip_unless_finite(self.optimisers[phase], values)
+        self.optimisers[phase].step()
 
     def _backward(self, phase: str, batches: list[Batch], memos: list[Memo]) -> dict[str, Tensor]:
         """Gradients of the mean loss over `batches`; returns the mean of every term."""
@@ -95,10 +111,3 @@ def _parameters_by_network(method: Method) -> dict[str, list[nn.Parameter]]:
 def _keys(batches: list[Batch]) -> list[str]:
     parts = [part for one in batches for part in (one.source, one.target, one.reviewed, one.normals) if part]
     return [key for part in parts for key in part.keys]
-
-
-def _figures(phase: str, terms: dict[str, float], norm: float, lr: float) -> dict[str, float]:
-    whole = sum(abs(value) for value in terms.values()) or 1.0
-    figures = {f"loss/{phase}": sum(terms.values()), f"norm/{phase}": norm, f"lr/{phase}": lr}
-    figures |= {f"term/{name}": value for name, value in terms.items()}
-    return figures | {f"share/{name}": abs(value) / whole for name, value in terms.items()}

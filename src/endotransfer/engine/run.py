@@ -84,18 +84,19 @@ def train(
             save_last=save_last, trackers=Trackers(chosen, experiment, run.path) if chosen else None,
         )  # fmt: skip
         with naming_lost_processes():
-            return _train(trainer, experiment, experiment_data, notes, resume=resume)
+            return _train(trainer, experiment, experiment_data, notes, decode_cache, resume=resume)
     finally:
         lock.release()
 
 
 def _train(
-    trainer: Trainer, experiment: Experiment, experiment_data: ExperimentData, notes: Counter[str], *, resume: bool
-) -> Results | None:
+    trainer: Trainer, experiment: Experiment, experiment_data: ExperimentData, notes: Counter[str],
+    decode_cache: DecodeCache, *, resume: bool,
+) -> Results | None:  # fmt: skip
     """Train and measure; whatever happens, the log is told how it ended."""
     ending: Ending = "failed"
     try:
-        results = _fit_and_measure(trainer, experiment, experiment_data, notes, resume=resume)
+        results = _fit_and_measure(trainer, experiment, experiment_data, notes, decode_cache, resume=resume)
         ending = "finished" if results else "stopped"
         return results
     finally:
@@ -103,8 +104,9 @@ def _train(
 
 
 def _fit_and_measure(
-    trainer: Trainer, experiment: Experiment, experiment_data: ExperimentData, notes: Counter[str], *, resume: bool
-) -> Results | None:
+    trainer: Trainer, experiment: Experiment, experiment_data: ExperimentData, notes: Counter[str],
+    decode_cache: DecodeCache, *, resume: bool,
+) -> Results | None:  # fmt: skip
     """Train from where the run is, then measure."""
     fabric, run, console, method = trainer.fabric, trainer.run, trainer.console, trainer.method
     if fabric.is_global_zero:
@@ -127,7 +129,9 @@ def _fit_and_measure(
         trainer.data.batch_source.close()
     cost["conversions"] = dict(notes)
     writes = fabric.is_global_zero
-    results = finish(run, experiment, experiment_data, method, fabric.device, cost, writes=writes)
+    results = finish(
+        run, experiment, experiment_data, method, fabric.device, cost, writes=writes, decode_cache=decode_cache
+    )
     if results is not None:  # in the first process
         numbers = {name: number for name in results.figures if (number := results.figure(name)) is not None}
         trainer.log.write_results(trainer.step, numbers)

@@ -25,12 +25,14 @@ from endotransfer.engine.plan import Epoch, lay_out
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.engine.run_log import RunLog
 from endotransfer.engine.schedule import lr_factor_in, with_warmup
+from endotransfer.engine.step_figures import StepFigures
 from endotransfer.engine.stop_signals import StopSignals
 from endotransfer.engine.target_pass import TargetPasses
 from endotransfer.engine.trackers import Trackers
 from endotransfer.engine.training_data import TrainingData
 from endotransfer.engine.training_progress import TrainingProgress
 from endotransfer.engine.training_state import finite_weights, restore_training, save_training
+from endotransfer.engine.whole_steps import WholeSteps
 from endotransfer.methods.base import Memo, Method
 
 
@@ -70,11 +72,14 @@ class Trainer:
         self.graphs = use_graphs(fabric, method.segmenter, norm, training.compile) if graphs else None
         if training.compile and self.graphs is not None:  # pragma: needs cuda
             method.to(memory_format=torch.channels_last)  # as compiled convolutions want their weights
+        self.whole_steps = WholeSteps(method, self.phase_update, self.graphs) if self.graphs is not None else None
         self._graphed_stage = ""
         self.stop = StopSignals()
         folder, tensorboard = run.path if fabric.is_global_zero else None, "tensorboard" in training.loggers
         self.log = RunLog(folder, tensorboard=tensorboard, trackers=trackers)
         self.progress = TrainingProgress(console, shown=fabric.is_global_zero)
+        self._ahead: list[StepFigures] = []  # of the last step, still on their way from a GPU
+        self._waits = bool(callbacks)  # who is told of every step is told all of it
         self.callbacks = CallbackList([self.progress, *(callbacks if fabric.is_global_zero else ())], self.stop.ask)
 
     def fit(self) -> None:
@@ -99,7 +104,8 @@ class Trainer:
         event = self._event(epoch, {})
         for last in self._stretches(epoch):
             if self.graphs is not None:
-                self.graphs.record()
+                assert self.whole_steps is not None
+                self.whole_steps.record(epoch.stage) or self.graphs.record()
             for batches in self._batches(epoch, last):
                 event = self._train_step(batches, epoch)
                 self.callbacks.on_step(event)
@@ -134,18 +140,28 @@ class Trainer:
         torch.manual_seed(self._seed_of(self.step))
         if self.graphs is not None:
             self.graphs.new_step()
+        factor = lr_factor_in(epoch, self.training, self.step)
+        phases = [phase for phase in epoch.stage.phases if method.active(phase)]
         memos: list[Memo] = [{} for _ in batches]
-        figures: dict[str, float] = {}
-        for phase in epoch.stage.phases:
-            if method.active(phase):
-                factor = lr_factor_in(epoch, self.training, self.step)
-                figures |= self.phase_update.update(phase, batches, memos, factor, self.step)
+        found = None if self.whole_steps is None else self.whole_steps.replay(phases, batches, memos, factor, self.step)
+        if found is None:
+            found = [self.phase_update.update(phase, batches, memos, factor, self.step) for phase in phases]
         method.after_step()
         self.step += 1
-        if self.step % self.training.log_every == 0 or self.step == epoch.last:
+        figures = self._settled()  # of the step before: this one's are still being computed
+        self._ahead = found
+        logged = self.step % self.training.log_every == 0 or self.step == epoch.last
+        if logged or self._waits or self.fabric.device.type != "cuda":
+            figures = self._settled()
+        if logged:
             figures |= self._own_figures(memos)
             self.log.write(self.step, epoch.index, epoch.stage.name, figures)
         return self._event(epoch, figures)
+
+    def _settled(self) -> dict[str, float]:
+        """The figures of the last step, once a GPU has them; TrainingDiverged where they are not finite."""
+        found, self._ahead = self._ahead, []
+        return {name: value for one in found for name, value in one.settle(self.run).items()}
 
     def _own_figures(self, memos: list[Memo]) -> dict[str, float]:
         """What the method shows of a step beyond its losses: means over the step's batches and all processes."""
@@ -201,6 +217,7 @@ class Trainer:
         return bool(sum_over_processes(torch.tensor(float(self.stop.asked), device=self.fabric.device)) > 0)
 
     def save(self) -> None:
+        self._settled()  # nothing is kept that a step has ruined
         in_first_process(self.fabric, self._save)
 
     def _save(self) -> None:

@@ -92,12 +92,14 @@ class Centroids(nn.Module):
         counts = sum_over_processes(counts)
         newest = global_sum_with_gradient(sums) / self._divisor(counts, pixels).clamp(min=1)
         present = counts > 0
-        current = self._join(newest, self.history.to(newest.dtype))
+        # Copies: what is remembered changes in place, for replayed steps, and this graph may still hold the old.
+        before, seen = self.history.to(newest.dtype, copy=True), self.seen.clone()
+        current = self._join(newest, before, seen)
         # PAPER: an absent class adds a zero in Algorithm 3 (`add_zero`); `skip` leaves its centroid as it was.
         if self.absent == "skip":
-            current = torch.where(present.unsqueeze(1), current, self.history.to(newest.dtype))
+            current = torch.where(present.unsqueeze(1), current, before)
         self._remember(current, present)
-        return current / self.weight.to(current.dtype) if self.form == "weighted_mean" else current
+        return current / self.weight.to(current.dtype, copy=True) if self.form == "weighted_mean" else current
 
     def _divisor(self, counts: Tensor, pixels: int) -> Tensor:
         if self.average == "class_pixels":
@@ -107,18 +109,17 @@ class Centroids(nn.Module):
         # `new_full`, not `as_tensor`: a number copied to a GPU would make the host wait for it.
         return sum_over_processes(counts.new_full((), pixels))
 
-    def _join(self, newest: Tensor, history: Tensor) -> Tensor:
+    def _join(self, newest: Tensor, history: Tensor, seen: Tensor) -> Tensor:
         if self.form != "moving_average":
             return self.gamma * history + newest
         average = self.gamma * history + (1 - self.gamma) * newest
-        return torch.where(self.seen.unsqueeze(1), average, newest)
+        return torch.where(seen.unsqueeze(1), average, newest)
 
     @torch.no_grad()
     def _remember(self, current: Tensor, present: Tensor) -> None:
-        # New tensors, not changed ones: this step's graph may still hold the old.
-        self.history = current.detach().to(self.history.dtype)
-        self.weight = self.gamma * self.weight + 1
-        self.seen = self.seen | present
+        self.history.copy_(current.detach())
+        self.weight.mul_(self.gamma).add_(1)
+        self.seen.logical_or_(present)
 
 
 def alignment(source: Tensor, target: Tensor, alpha: float, present: Tensor | None = None) -> Tensor:

@@ -36,6 +36,9 @@ class Method(nn.Module):
     revision: ClassVar[int] = 1  # count it up where the same settings train something else: old results are out
     proposed: ClassVar[bool] = False  # a method of this project, not one it is compared with; reports always show it
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",)}  # phase -> the networks it trains
+    # Whether a GPU may replay whole steps from a recording: within a stage nothing in `losses` changes but tensors,
+    # state is changed in place, and the host never waits.  Not inherited: each class says so for itself.
+    records_steps: ClassVar[bool] = False
     predict_as: ClassVar[DomainName] = "target"  # whose statistics prediction uses, where normalisation keeps two sets
 
     Config: ClassVar[type[Strict]] = Strict  # the method's own fields; a preset is a set of values for them

@@ -57,6 +57,7 @@ class CBST(Method):
         "tags": {"tag_rule": "fill_normal", "missed_weight": 0.03},
     }
     revision = 2
+    records_steps = True
     Config: ClassVar[type[Strict]] = CBSTConfig
     config: CBSTConfig
 

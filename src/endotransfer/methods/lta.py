@@ -54,6 +54,7 @@ class Lta(Method):
         "normals": {"normal_weight": 1.0},
         "tags": {"normal_weight": 1.0, "missed_weight": 0.03},
     }
+    records_steps = True
     Config: ClassVar[type[Strict]] = LtaConfig
     config: LtaConfig
     critics: nn.ModuleDict

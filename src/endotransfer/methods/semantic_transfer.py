@@ -59,6 +59,7 @@ class SemanticTransfer(Method):
     name = "semantic_transfer"
     summary = "the paper: class-balanced super-pixel pseudo-labels, centroid alignment, adversarial output (Ours)"
     proposed = True
+    records_steps = True
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",), "critic": ("critic",)}
     presets: ClassVar[dict[str, RawConfig]] = {
         "paper": {},  # the reading in which all terms of Eq. 1 are means: it trains with the paper's own weights

@@ -17,6 +17,7 @@ class SourceOnly(Method):
     name = "source_only"
     summary = "the baseline (BL): trained on source masks and tags, never sees a target image"
     needs = Needs(target=False)
+    records_steps = True
     predict_as: ClassVar[DomainName] = "source"  # with statistics per domain, the other set was never trained
 
     def losses(self, phase: str, batch: Batch, memo: Memo) -> dict[str, Tensor]:

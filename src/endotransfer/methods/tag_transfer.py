@@ -57,6 +57,7 @@ class TagTransfer(Method):
     summary = "beyond the paper: tags and local features label the target, a mean teacher predicts"
     proposed = True
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",), "critic": ("critic",)}
+    records_steps = True
     Config: ClassVar[type[Strict]] = TagTransferConfig
     config: TagTransferConfig
     critic: Discriminator

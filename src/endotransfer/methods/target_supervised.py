@@ -8,4 +8,5 @@ class TargetSupervised(SourceOnly):
     name = "target_supervised"
     summary = "the upper bound: trained on the masks of the target's training split, which no other method may read"
     needs = Needs(target=False, masks_of_target=True)
+    records_steps = True
     predict_as = "target"

@@ -35,6 +35,8 @@ def lesion_matches(
     and `ignored` pixels do not count as pixels.  A mask that paints everything finds every lesion this way,
     so read it beside precision or Dice.
     """
+    if not (prediction.any() or truth.any()):
+        return LesionMatches(0, 0, 0)
     counted = np.ones_like(truth, dtype=bool) if ignored is None else ~ignored
     true_size, covered = _sizes(truth & counted, prediction, counted)
     predicted_size, touching = _sizes(prediction, truth, counted)

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 
@@ -64,11 +63,11 @@ class PixelCalibration:
     counts: Counts = field(default_factory=lambda: np.zeros((2, 2, LEVELS + 1), np.int64))
 
     @staticmethod
-    def count(levels: NDArray[np.int16], mask: NDArray[np.uint8], truth: NDArray[np.uint8]) -> Counts:
+    def count(levels: Tensor, mask: Tensor, truth: Tensor) -> Counts:
         """What one image adds: `levels` [2, H, W] of `levels_of`, `mask` and `truth` [H, W].  Safe in any thread."""
         known = truth != IGNORE
-        true, right = truth[known] != 0, (mask == truth)[known]
-        return np.stack([outcome_counts(levels[0][known], true), outcome_counts(levels[1][known], right)])
+        of_lesion = outcome_counts(levels[0], truth != 0, known)
+        return np.stack([of_lesion, outcome_counts(levels[1], mask == truth, known)])
 
     def add(self, counts: Counts) -> None:
         self.counts += counts

@@ -34,9 +34,13 @@ class Scores:
         finding: str = "",
         tag: int = UNKNOWN_TAG,
         lesion_probability: float | None = None,
+        matrix: Counts | None = None,
     ) -> None:
-        """Score one image: `prediction` and `truth` [H, W] int, IGNORE in the truth passed over."""
-        matrix = confusion(prediction, truth, len(self.classes), key)
+        """Score one image: `prediction` and `truth` [H, W] int, IGNORE in the truth passed over.
+
+        `matrix`: their confusion, where it has been counted already.
+        """
+        matrix = confusion(prediction, truth, len(self.classes), key) if matrix is None else matrix
         matches = _count_lesions(prediction, truth) if self.lesions else None
         self._add(ImageScores(key, matrix, group, finding, int(tag), lesion_probability, matches))
 

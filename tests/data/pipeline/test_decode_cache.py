@@ -103,3 +103,21 @@ def test_cached_sets_make_room_for_a_new_one(samples: list[Sample], monkeypatch:
     second = decode(cached, samples, size=(40, 40))
     assert decode(cached, samples, size=(40, 40)) is second
     assert decode(cached, samples) is not first
+
+
+def test_what_was_read_of_an_image_is_remembered_until_a_file_or_the_question_changes(samples: list[Sample]) -> None:
+    cached, seen = DecodeCache(), list[str]()
+
+    def read(sample: Sample) -> int:
+        seen.append(sample.key)
+        return len(seen)
+
+    def ask(about: str = "size 32", pixels: tuple[int, int] | None = (32, 32)) -> list[int]:
+        reader = cached.remembering(read, samples, about=about, pixels=pixels)
+        return [reader(sample) for sample in samples]
+
+    assert ask() == ask() == [1, 2]
+    Image.fromarray(np.full((40, 40, 3), 9, np.uint8)).save(samples[1].image)
+    assert ask() == [3, 4]
+    assert ask("size 64") == [5, 6]
+    assert ask(pixels=None) != ask(pixels=None)  # images of any size are read again each time

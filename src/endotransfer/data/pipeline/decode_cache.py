@@ -2,12 +2,14 @@
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar, cast
 
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.pipeline.decoded_images import Cache, DecodedImages, free_memory
 from endotransfer.data.read.checked_mask import check_masks
 from endotransfer.samples import Sample
 
+Read = TypeVar("Read")
 MOST_SETS = 8  # source, tag-only and target, and again for an upper bound
 
 
@@ -21,6 +23,7 @@ class DecodeCache:
         self.most_sets = most_sets
         self._images: OrderedDict[Hashable, DecodedImages] = OrderedDict()
         self._mask_notes: dict[Hashable, Counter[str]] = {}
+        self._read: dict[Hashable, dict[str, object]] = {}
 
     def decoded_images(
         self, samples: Sequence[Sample], size: tuple[int, int], classes: Classes, *, masks: bool, cache: Cache,
@@ -53,6 +56,28 @@ class DecodeCache:
         if key not in self._mask_notes:
             self._mask_notes[key] = check_masks(samples, classes, keep_contradictions=keep_contradictions)
         return self._mask_notes[key].copy()
+
+    def remembering(
+        self, read: Callable[[Sample], Read], samples: Sequence[Sample], *, about: Hashable,
+        pixels: tuple[int, int] | None,
+    ) -> Callable[[Sample], Read]:  # fmt: skip
+        """`read` that looks up what it read of `samples` before, as long as no file changes, `about` being the same.
+
+        Images of any size (`pixels` None) may be too large to be kept, and sets that take much memory are not either.
+        """
+        if not self.most_sets or pixels is None or len(samples) * pixels[0] * pixels[1] * 8 > 0.2 * free_memory():
+            return read
+        key = (about, tuple(samples), _file_states(samples, masks=True))
+        if key not in self._read:
+            self._read.clear()  # one set at a time: the cells of a benchmark are measured on the same images
+        known = self._read.setdefault(key, {})
+
+        def remembered(sample: Sample) -> Read:
+            if sample.key not in known:
+                known[sample.key] = read(sample)
+            return cast(Read, known[sample.key])
+
+        return remembered
 
 
 def _file_states(samples: Sequence[Sample], *, masks: bool) -> tuple[tuple[int, int], ...]:

@@ -16,6 +16,7 @@ from endotransfer.models.backbones.families import settled_model
 from endotransfer.models.backbones.on_backbone import OnBackbone
 from endotransfer.models.heads import TagHead, tag_log_probabilities
 from endotransfer.models.network_spec import Architecture, NetworkSpec
+from endotransfer.models.segmenters.recordable import Recordable
 
 SHARES = (0.2, 0.35, 0.45)  # of the depths in the mixture, shallow to deep; their sum is 1
 
@@ -29,7 +30,7 @@ class CdwsSpec(NetworkSpec):
         return CdwsSegmenter(empty_backbone(self.model), self)
 
 
-class CdwsSegmenter(OnBackbone):
+class CdwsSegmenter(Recordable, OnBackbone):
     """Images [B, 3, H, W] -> SegOutput with logits [B, 2, H, W]: the fused map p, refined by S1.
 
     aux["depths"] [B, 3, H, W]: the logit of lesion at each depth, up-sampled; aux["fused"] [B, 2, H, W]: log(1 - p) and
@@ -49,7 +50,7 @@ class CdwsSegmenter(OnBackbone):
         self.pixel_classifiers = nn.ModuleList([nn.Conv2d(channels, 1, 1) for channels in depths])
         self.tag_head = TagHead(backbone.channels)
 
-    def forward(self, images: Tensor, domain: str = "source") -> SegOutput:
+    def compute(self, images: Tensor, domain: str = "source") -> SegOutput:
         self.enter(domain)
         *depths, last = self.stages(images)[-4:]
         maps = [_full_size(head(depth), images) for head, depth in zip(self.pixel_classifiers, depths, strict=True)]

@@ -15,6 +15,7 @@ from endotransfer.models.backbones.on_backbone import OnBackbone
 from endotransfer.models.heads import Refinement, TagHead
 from endotransfer.models.network_spec import Architecture, NetworkSpec
 from endotransfer.models.segmenters.dfn_blocks import ChannelAttention, Head, RefinementBlock, resized
+from endotransfer.models.segmenters.recordable import Recordable
 
 LEVELS = 4  # stages 2 to 5 of a ResNet, at 1/4, 1/8, 1/16 and 1/32 of the image
 
@@ -78,7 +79,7 @@ class DfnSpec(NetworkSpec):
         return DfnSegmenter(empty_backbone(self.model, plain=True), self)
 
 
-class DfnSegmenter(OnBackbone):
+class DfnSegmenter(Recordable, OnBackbone):
     """Images [B, 3, H, W] -> SegOutput with logits [B, K, H / 4, W / 4] of the shallowest level.
 
     aux: "level_0" to "level_2" [B, K, h, w], the deeper levels from the deepest on, and "borders" [B, 4, H / 4, W / 4].
@@ -100,7 +101,7 @@ class DfnSegmenter(OnBackbone):
         self.tag_head = TagHead(backbone.channels) if spec.tags else None
         self.refinement = Refinement(spec.classes) if spec.tags else None
 
-    def forward(self, images: Tensor, domain: str = "source") -> SegOutput:
+    def compute(self, images: Tensor, domain: str = "source") -> SegOutput:
         self.enter(domain)
         stages = self.stages(images)[-LEVELS:]
         (*deeper, logits), seen = self.smooth(stages)

@@ -9,10 +9,7 @@ from endotransfer.models.segmenters.segmenter import Segmenter
 
 
 class OpenSegmenter(Segmenter):
-    """As `Segmenter`, by whose spec it is saved; aux["backbone"] is the last map [B, C, h, w].
-
-    A type of its own, so that no recorded graph stands in for it: graphs return outputs and nothing beside them.
-    """
+    """As `Segmenter`, by whose spec it is saved; aux["backbone"] is the last map [B, C, h, w]."""
 
     def heads(self, maps: list[Tensor]) -> SegOutput:
         output = super().heads(maps)

@@ -1,7 +1,5 @@
 """The network that is trained and that predicts: backbone, S1 (image tag), S2 (pixels), S2 refined by S1."""
 
-from typing import Protocol
-
 from pydantic import Field
 from torch import Tensor
 
@@ -13,6 +11,7 @@ from endotransfer.models.backbones.on_backbone import OnBackbone
 from endotransfer.models.heads import Refinement, TagHead
 from endotransfer.models.network_spec import Architecture, NetworkSpec
 from endotransfer.models.pixel_heads import pixel_head, seen_by
+from endotransfer.models.segmenters.recordable import Recordable
 
 
 class SegmenterSpec(NetworkSpec):
@@ -26,13 +25,7 @@ class SegmenterSpec(NetworkSpec):
         return Segmenter(empty_backbone(self.model), self.model, self.classes, self.tags)
 
 
-class RecordedForward(Protocol):
-    """Outputs from recorded CUDA graphs (`engine.graphs`)."""
-
-    def replay(self, images: Tensor) -> SegOutput | None: ...  # None: nothing is recorded for these images
-
-
-class Segmenter(OnBackbone):
+class Segmenter(Recordable, OnBackbone):
     """Images [B, 3, H, W] in [0, 1] -> SegOutput with logits [B, K, H / 8, W / 8]; any H and W from 32 up."""
 
     def __init__(self, backbone: Backbone, model: ModelConfig, classes: int, tags: bool) -> None:
@@ -44,11 +37,6 @@ class Segmenter(OnBackbone):
         self.feature_channels = self.aspp.channels  # of SegOutput.features
         self.tag_head = TagHead(backbone.channels) if tags else None
         self.refinement = Refinement(classes) if tags else None
-        self.graphs: RecordedForward | None = None  # set by the engine, for training on a GPU
-
-    def forward(self, images: Tensor, domain: str = "source") -> SegOutput:
-        recorded = None if self.graphs is None else self.graphs.replay(images)
-        return self.compute(images, domain) if recorded is None else recorded
 
     def compute(self, images: Tensor, domain: str = "source") -> SegOutput:
         self.enter(domain)

@@ -13,6 +13,7 @@ from endotransfer.models.backbones.families import settled_model
 from endotransfer.models.backbones.on_backbone import DomainAware
 from endotransfer.models.network_spec import NetworkSpec
 from endotransfer.models.pixel_heads import pixel_head, seen_by
+from endotransfer.models.segmenters.recordable import Recordable
 from endotransfer.models.segmenters.segmenter import Segmenter, SegmenterSpec
 
 
@@ -25,7 +26,7 @@ class TwoLevelSpec(NetworkSpec):
         return TwoLevelSegmenter(self.segmenter.build(), self.segmenter.model)
 
 
-class TwoLevelSegmenter(DomainAware):
+class TwoLevelSegmenter(Recordable, DomainAware):
     """Images [B, 3, H, W] -> what `segmenter` returns, and aux["logits"] [B, K, h, w] from its second-last stage."""
 
     def __init__(self, segmenter: Segmenter, model: ModelConfig) -> None:
@@ -41,7 +42,7 @@ class TwoLevelSegmenter(DomainAware):
     def notes(self) -> list[str]:
         return self.segmenter.notes
 
-    def forward(self, images: Tensor, domain: str = "source") -> SegOutput:
+    def compute(self, images: Tensor, domain: str = "source") -> SegOutput:
         """One pass through the backbone feeds both levels."""
         self.enter(domain)
         maps = self.segmenter.stages(images)

@@ -1,0 +1,66 @@
+"""A recorded step trains as a plain one does, and only methods that say so have their steps recorded."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+from torch.optim import SGD, Adam
+
+from endotransfer.batch import Batch, SourceBatch, TargetBatch
+from endotransfer.engine.recorded_step import RecordedStep, can_be_recorded, cloned, tensors_of
+from endotransfer.engine.run import train
+from endotransfer.methods.base import METHODS
+from endotransfer.testing.two_processes import without_dropout
+
+RECORDED = sorted(name for name, cls in METHODS.items() if vars(cls).get("records_steps"))
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
+def batch() -> Batch:
+    images = torch.rand(4, 3, 8, 8)
+    source = SourceBatch(images[:2], torch.zeros(2, 8, 8, dtype=torch.long), torch.tensor([0, 1]), ["a", "b"])
+    return Batch(source, TargetBatch(images[2:], torch.tensor([1, 0]), keys=["c", "d"]))
+
+
+def test_a_copy_of_a_batch_has_tensors_of_its_own_in_the_same_order() -> None:
+    one = batch()
+    other = cloned(one)
+    assert [tuple(tensor.shape) for tensor in tensors_of(one)] == [(2, 3, 8, 8), (2, 8, 8), (2,), (2, 3, 8, 8), (2,)]
+    for mine, theirs in zip(tensors_of(one), tensors_of(other), strict=True):
+        assert torch.equal(mine, theirs) and mine.data_ptr() != theirs.data_ptr()
+
+
+def test_optimisers_that_step_on_the_host_are_not_recorded() -> None:
+    weights = [nn.Parameter(torch.ones(2))]
+    assert can_be_recorded([Adam(weights, fused=True)])
+    assert not can_be_recorded([Adam(weights, fused=True), Adam(weights)])
+    assert not can_be_recorded([SGD(weights, lr=0.1, fused=True)])
+
+
+@needs_cuda
+@pytest.mark.parametrize("method", RECORDED)
+def test_recorded_steps_train_as_plain_ones(
+    make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    torch.backends.cudnn.allow_tf32 = False
+    replays, replay = list[int](), RecordedStep.replay
+
+    def counted(self: RecordedStep, *given: Any) -> None:
+        replays.append(1)
+        replay(self, *given)
+
+    monkeypatch.setattr(RecordedStep, "replay", counted)
+    trained = []
+    for graphs in (True, False):
+        settings = {"accelerator": "cuda", "epochs": 4, "steps_per_epoch": 6, "workers": 0, "graphs": graphs}
+        experiment = without_dropout(make_experiment("tagged", method, optimiser="adamw", **settings))
+        assert train(experiment, tmp_path / str(graphs)) is not None
+        trained.append(load_file(tmp_path / str(graphs) / "model/weights.safetensors"))
+        assert bool(replays) == graphs
+        replays.clear()
+    for name, value in trained[0].items():
+        if value.is_floating_point():
+            assert (value - trained[1][name]).norm() <= 2e-3 * trained[1][name].norm() + 1e-4, name
