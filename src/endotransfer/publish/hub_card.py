@@ -19,14 +19,21 @@ OF_NORMALS = ("normal_painted",)  # where no image has a lesion, so that the oth
 TAGS = ("endoscopy", "image-segmentation", "medical-imaging", "research-use-only")
 
 
-def hub_card(card: str, info: ModelInfo, results: Sequence[Results], asked: Publication) -> str:
-    """Markdown with YAML at its head.  `card`: the model folder's; `results`: of each set it was measured on."""
+def hub_card(
+    card: str, info: ModelInfo, results: Sequence[Results], asked: Publication, fitted: Temperature | None = None
+) -> str:
+    """Markdown with YAML at its head.  `card`: the model folder's; `results`: of each set it was measured on.
+
+    `fitted`: the run's own account of its temperature; `evaluate` repeats its value alone.
+    """
     title, _, rest = without_folders(card).partition("\n")
     if asked.title:
         title = f"# {asked.title}"
     if results:
         rest = with_section(rest, "Figures", "\n\n".join(_figures(one, several=len(results) > 1) for one in results))
-        rest = with_section(rest, "Calibration", calibration_text(results[0].calibration, _fitted(results)))
+        rest = with_section(
+            rest, "Calibration", calibration_text(results[0].calibration, fitted or results[0].temperature)
+        )
     about = f"\n{asked.about_text().strip()}\n" if asked.about else ""
     pictures = "".join(f"\n![{_spelt(path.stem)}]({path.name})\n" for path in asked.pictures)
     shown = f"\n## Pictures\n{pictures}" if pictures else ""
@@ -84,12 +91,6 @@ def _named(results: Results, figure: str) -> str:
 
 def _figures(results: Results, *, several: bool) -> str:
     return (f"### {data_name(results)}\n\n" if several else "") + figures_text(results)
-
-
-def _fitted(results: Sequence[Results]) -> Temperature | None:
-    """The fullest account there is of the temperature: `evaluate` repeats its value alone."""
-    fitted = [one.temperature for one in results if one.temperature and one.temperature.source is not None]
-    return fitted[0] if fitted else results[0].temperature
 
 
 def _use(asked: Publication) -> str:

@@ -26,10 +26,11 @@ def write_hub_folder(run: Path, out: Path, asked: Publication) -> Path:
     info = read_model_info(folder)
     weights = read_model_weights(folder / "weights.safetensors", info.sha256)
     content, digest = as_file(halved(weights) if asked.half else weights)
-    results = _results(run, asked)
+    own = Results.read_if_whole(run / "results.json")
+    results = [Results.read(path) for path in asked.results] or ([own] if own else [])
     pictures = {path.name: asked.picture_bytes(path) for path in asked.pictures}
     info = _without_paths(info.model_copy(update={"sha256": digest, "onnx": None}))
-    card = hub_card(_card_of(folder), info, results, asked)
+    card = hub_card(_card_of(folder), info, results, asked, own.temperature if own else None)
     new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     try:
@@ -47,13 +48,6 @@ def write_hub_folder(run: Path, out: Path, asked: Publication) -> Path:
         _clear(out, remove=new)
         raise
     return out
-
-
-def _results(run: Path, asked: Publication) -> list[Results]:
-    if asked.results:
-        return [Results.read(path) for path in asked.results]
-    own = Results.read_if_whole(run / "results.json")
-    return [own] if own else []
 
 
 def _without_paths(info: ModelInfo) -> ModelInfo:
