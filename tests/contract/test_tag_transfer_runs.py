@@ -58,10 +58,13 @@ def test_a_run_reports_once_who_labels_and_a_resumed_one_agrees(make_experiment:
     settings = {"epochs": 3, "steps_per_epoch": 2}  # two passes
     results = engine.train(make_experiment("tagged", "tag_transfer", **settings), run, console=console)
     assert results is not None
-    (remark,) = results["remarks"]
-    assert console.export_text().count(remark) == 1
+    remark, of_places = results["remarks"]
+    printed = console.export_text()
+    assert printed.count(remark) == printed.count(of_places) == 1
+    assert "the local layer learns from" in of_places
     assert json.loads(json.dumps(results.to_dict())) == json.loads((run / "results.json").read_text())
     assert results["lesion_labeller"]["used"] in ("segmenter", "local")
+    assert 0 <= results["lesion_labeller"]["source_tag_auroc"] <= 1
     assert remark[1:] in (run / "model" / "README.md").read_text()
     (run / "results.json").unlink()
     again = engine.train(make_experiment("tagged", "tag_transfer", **settings), run, resume=True)

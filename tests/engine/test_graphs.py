@@ -174,7 +174,7 @@ def test_a_step_that_is_not_finite_stops_a_run_whose_figures_arrive_late(
         return {name: value * (math.nan if self.progress.step == 5 else 1) for name, value in terms.items()}
 
     monkeypatch.setattr(SourceOnly, "losses", ruined)
-    settings = {"accelerator": "cuda", "epochs": 2, "steps_per_epoch": 6, "log_every": 100}
+    settings = {"accelerator": "cuda", "epochs": 2, "steps_per_epoch": 6, "log_every": 100, "graphs": False}
     with pytest.raises(TrainingDiverged, match="stopped at step 5 before the update"):
         train(make_experiment("tagged", "source_only", **settings), tmp_path / "run")
 

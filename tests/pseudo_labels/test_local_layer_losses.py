@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from endotransfer.batch import IGNORE, LESION, NORMAL, UNKNOWN_TAG
-from endotransfer.pseudo_labels.local_layer import REST, TOP, source_loss, target_loss
+from endotransfer.pseudo_labels.local_layer import REST, TOP, source_loss, spread_in_lesion_images, target_loss
 from tests.gradients import gradient
 from tests.random_scores import SEEDS, random_scores
 
@@ -55,6 +55,35 @@ def test_target_loss_equals_the_literal_loop(seed: int, tags: list[int], side: i
     scores = random_scores(seed, len(tags), side, side + 1)
     expected = literal_target_loss(scores.flatten(1).tolist(), tags)
     assert target_loss(scores, torch.tensor(tags)).item() == pytest.approx(expected)
+
+
+def test_a_lead_has_a_say_in_which_places_of_a_lesion_image_count() -> None:
+    """By score the last two of twenty places are the likeliest, by score and a strong lead the first two."""
+    scores, tags = torch.linspace(-1, 1, 20).repeat(2, 1).view(2, 4, 5), torch.tensor([NORMAL, LESION])
+    lead = torch.tensor([9.0] * 2 + [0.0] * 12 + [-9.0] * 6)
+    (normal, lesion), (normal_led, led) = (
+        gradient(target_loss(asked, tags, some), asked).flatten(1)
+        for some in (None, lead)
+        for asked in [scores.clone().requires_grad_()]
+    )
+    assert torch.equal(normal, normal_led)
+    assert (lesion[18:] < 0).all() and (lesion[:6] > 0).all()
+    assert (led[:2] < 0).all() and (led[14:] > 0).all() and (led[2:14] == 0).all()
+    torch.testing.assert_close(target_loss(scores, tags, torch.zeros(20)), target_loss(scores, tags))
+
+
+def test_where_all_scores_are_alike_the_lead_alone_decides() -> None:
+    scores = torch.zeros(1, 2, 5, requires_grad=True)
+    found = gradient(target_loss(scores, torch.tensor([LESION]), torch.arange(10.0)), scores).flatten()
+    assert (found < 0).nonzero().tolist() == [[9]] and (found > 0).nonzero().flatten().tolist() == [0, 1, 2]
+
+
+@given(SEEDS)
+def test_the_spread_is_that_of_an_average_lesion_image(seed: int) -> None:
+    scores, tags = random_scores(seed, 4, 3, 3).flatten(1), torch.tensor([LESION, NORMAL, LESION, UNKNOWN_TAG])
+    expected = statistics.fmean(statistics.pstdev(scores[i].tolist()) for i in (0, 2))
+    assert spread_in_lesion_images(scores, tags).item() == pytest.approx(expected, rel=1e-4)
+    assert spread_in_lesion_images(scores, torch.full((4,), NORMAL)) == 0
 
 
 def test_tags_push_the_ends_of_a_lesion_image_apart_and_all_of_a_normal_one_down() -> None:

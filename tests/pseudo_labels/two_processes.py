@@ -65,7 +65,9 @@ def segmentation_gradient(logits: Tensor, labels: Tensor) -> Tensor:
 
 def layer_gradient(scores: Tensor, masks: Tensor, tags: Tensor) -> Tensor:
     scores = scores.clone().requires_grad_()
-    return gradient(source_loss(scores, masks) + target_loss(scores, tags), scores)
+    lead = torch.linspace(1, -1, scores[0].numel(), dtype=scores.dtype)
+    terms = source_loss(scores, masks) + target_loss(scores, tags) + target_loss(scores, tags, lead)
+    return gradient(terms, scores)
 
 
 def heard(logits: Tensor, mine: slice) -> list[Tensor]:

@@ -18,7 +18,7 @@ from endotransfer.batch import Batch, SourceBatch, TargetBatch
 from endotransfer.engine.phase_update import PhaseUpdate
 from endotransfer.methods.base import Memo
 
-Part = TypeVar("Part", Batch, SourceBatch, TargetBatch)
+Part = TypeVar("Part", bound=Batch | SourceBatch | TargetBatch)
 
 
 class RecordedStep:  # pragma: needs cuda

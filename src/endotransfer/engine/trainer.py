@@ -105,7 +105,8 @@ class Trainer:
         for last in self._stretches(epoch):
             if self.graphs is not None:
                 assert self.whole_steps is not None
-                self.whole_steps.record(epoch.stage) or self.graphs.record()
+                if not self.whole_steps.record(epoch.stage):
+                    self.graphs.record()
             for batches in self._batches(epoch, last):
                 event = self._train_step(batches, epoch)
                 self.callbacks.on_step(event)

@@ -23,6 +23,7 @@ from endotransfer.models.critics.strided_critics import Discriminator
 from endotransfer.models.mean_teacher import MeanTeacher
 from endotransfer.pseudo_labels.label_target_set import label_target_set
 from endotransfer.pseudo_labels.labeller_choice import LesionLabeller
+from endotransfer.pseudo_labels.place_prior import PlacePrior
 from endotransfer.pseudo_labels.portion import portion
 from endotransfer.pseudo_labels.rules import TagRule
 from endotransfer.pseudo_labels.tag_labellers import LocalSettings, LocalTagLabeller, TagLabeller, ThresholdTagLabeller
@@ -44,6 +45,7 @@ class TagTransferConfig(Strict):
     lesion_labeller: LesionLabeller = "auto"  # who labels images tagged lesion; auto: the first pass decides
     handover: float = Field(0.5, ge=0, le=1)  # the segmenter's share in splitting such an image, in the last pass
     local_steps: int = Field(400, ge=1)  # of training the local layer, before all others
+    place_prior: PlacePrior = "auto"  # whether that layer is told where source lesions lie; auto: their looks decide
     fill_normal: bool = True  # images tagged normal are labelled normal everywhere
     balance_by_tag: bool = True  # target loss averaged by kind of image instead of by pixel
     tag_head_weight: float = Field(0.01, ge=0)  # of S1's loss on the target's tags, with local features

@@ -57,15 +57,14 @@ class LabellerChoice(nn.Module):
         self.tag_auroc.copy_(found.tag_auroc.nan_to_num(UNKNOWN))
         self.localisation_gap.copy_(found.localisation_gap.nan_to_num(UNKNOWN))
 
-    def findings(self) -> dict[str, object]:
+    def figures(self) -> dict[str, object]:
         """For results.json."""
-        figures: dict[str, object] = {
+        return {
             "used": "segmenter" if self.segmenter_alone > 0 else "local",
             "decided_by": "auto" if self.wanted == "auto" else "experiment",
             "tag_auroc": _known(self.tag_auroc),
             "localisation_gap": _known(self.localisation_gap),
         }
-        return {"lesion_labeller": figures, "remarks": [self.sentence()]}
 
     def sentence(self) -> str:
         """For people: who labels, why, and how to change it."""

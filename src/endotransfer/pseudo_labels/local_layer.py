@@ -7,6 +7,7 @@ layer learns.  Images are taken as they are: where colour is the sign, as with b
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -35,18 +36,30 @@ def source_loss(scores: Tensor, masks: Tensor) -> Tensor:
     return global_mean(torch.where(known, terms, 0).sum(), known.sum())
 
 
-def target_loss(scores: Tensor, tags: Tensor) -> Tensor:
+def target_loss(scores: Tensor, tags: Tensor, lead: Tensor | None = None) -> Tensor:
     """Local scores against tags.  Normal: no place is a lesion, above all not the likeliest ones.
 
     Lesion: the likeliest TOP are lesion and the least likely REST are not, so that no image is lesion all over
-    (multiple-instance learning from both ends).  Untagged images count in neither.
+    (multiple-instance learning from both ends).  Untagged images count in neither.  `lead` [P], in units of how far
+    scores spread within lesion images, has a say in which places of those are the likeliest (place_prior.py).
     """
     places = at_least_float32(scores).flatten(1)
     top = places.topk(_count(places, TOP)).values
-    rest = places.topk(_count(places, REST), largest=False).values
     on_normal = softplus(places).mean(1) + 0.5 * softplus(top).mean(1)
-    on_lesion = softplus(-top).mean(1) + 0.5 * softplus(rest).mean(1)
+    order = places.detach()
+    if lead is not None:  # while all scores are alike, it alone
+        order = order + (spread_in_lesion_images(order, tags) + 1e-3) * lead
+    likeliest = places.gather(1, order.topk(_count(order, TOP)).indices)
+    rest = places.gather(1, order.topk(_count(order, REST), largest=False).indices)
+    on_lesion = softplus(-likeliest).mean(1) + 0.5 * softplus(rest).mean(1)
     return _mean_over(on_normal, tags == NORMAL) + _mean_over(on_lesion, tags == LESION)
+
+
+def spread_in_lesion_images(scores: Tensor, tags: Tensor) -> Tensor:
+    """The deviation of scores [N, P] within an image tagged lesion, in the mean over all of them in all processes."""
+    chosen = tags == LESION
+    deviations = torch.where(chosen, scores.std(1, correction=0), 0).sum()
+    return sum_over_processes(deviations) / sum_over_processes(chosen.sum()).clamp(min=1)
 
 
 def _count(places: Tensor, share: float) -> int:
@@ -63,10 +76,12 @@ class Examples:
 
     described: list[Tensor] = field(default_factory=list)  # [b, P, C] each, in half precision
     known: list[Tensor] = field(default_factory=list)  # masks [b, P] or tags [b]
+    grid: tuple[int, int] = (0, 0)  # rows and columns of the P places
 
     def add(self, described: Tensor, known: Tensor) -> None:
         """Descriptions [b, C, h, w] with masks [b, h, w] or tags [b]."""
         places = described.flatten(2).transpose(1, 2)
+        self.grid = (described.shape[2], described.shape[3])
         # Half precision for what float32 holds; float64, asked for to the last digit, stays.
         self.described.append((places.half() if places.dtype == torch.float32 else places).contiguous())
         self.known.append(known.flatten(1) if known.ndim > 1 else known)
@@ -116,20 +131,23 @@ def target_examples(view: View, target: TargetSet) -> Examples:
     return examples
 
 
-def fit(source: Examples, target: Examples, steps: int, lr: float = LEARNING_RATE) -> tuple[Tensor, Tensor]:
+def fit(
+    source: Examples, target: Examples, steps: int, lr: float = LEARNING_RATE, lead: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Weight [C] and bias [1] of the layer after `steps` of AdamW over all examples of all processes.
 
     The first quarter is the source's alone.  The layer starts at zero, where all scores are alike and the likeliest
-    places are whichever a sort puts first; what it learnt from those it would keep.
+    places are whichever a sort puts first; what it learnt from those it would keep.  With `lead` [P] (`target_loss`)
+    the source says nothing, and all steps are the target's.
     """
     like = at_least_float32(source.described[0][:0])
     weight, bias = like.new_zeros(like.shape[-1]), like.new_zeros(1)
     optimiser = AdamW([weight, bias], lr=lr)
     for step in range(steps):
         optimiser.param_groups[0]["lr"] = lr * (1 - step / steps) ** 0.9
-        parts = [_gradient(source, source_loss, weight, bias)]
-        if step >= SOURCE_FIRST * steps:
-            parts.append(_gradient(target, target_loss, weight, bias))
+        parts = [] if lead is not None else [_gradient(source, source_loss, weight, bias)]
+        if lead is not None or step >= SOURCE_FIRST * steps:
+            parts.append(_gradient(target, partial(target_loss, lead=lead), weight, bias))
         of_weight, of_bias = (torch.stack(list(some)).sum(0) for some in zip(*parts, strict=True))
         weight.grad, bias.grad = (sum_over_processes(one) / world_size() for one in (of_weight, of_bias))
         optimiser.step()

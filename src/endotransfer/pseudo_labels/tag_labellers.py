@@ -20,7 +20,9 @@ from endotransfer.losses.supervised_terms import missed_term, pixel_tag_term, ta
 from endotransfer.models.local_features import LocalFeatures, LocalScorer
 from endotransfer.pseudo_labels.labeller_choice import LabellerChoice, LesionLabeller
 from endotransfer.pseudo_labels.local_labeller import LocalLabeller
-from endotransfer.pseudo_labels.local_layer import fit, source_examples, target_examples
+from endotransfer.pseudo_labels.local_layer import source_examples, target_examples
+from endotransfer.pseudo_labels.place_prior import PlacePrior, teach_with_places
+from endotransfer.pseudo_labels.place_scores import PlaceScores
 from endotransfer.pseudo_labels.target_set import TargetSet
 
 Terms = dict[str, Tensor]
@@ -74,6 +76,7 @@ class LocalSettings:
     balance_by_tag: bool
     tag_head_weight: float
     missed_weight: float
+    place_prior: PlacePrior
 
 
 class LocalTagLabeller(TagLabeller):
@@ -82,13 +85,16 @@ class LocalTagLabeller(TagLabeller):
         self.settings = settings
         self.features = LocalFeatures(model)
         self.scorer = LocalScorer(self.features.channels)
+        self.places = PlaceScores(settings.place_prior)
         self.choice = LabellerChoice(settings.lesion_labeller)
 
     def prepare(self, source: SourceSet, target: TargetSet) -> None:
         self.choice.check(target)
         seen = source_examples(self.features, source, len(source)), target_examples(self.features, target)
         with torch.autocast(self.choice.tag_auroc.device.type, enabled=False):
-            self.scorer.teach(*fit(*seen, self.settings.local_steps))
+            taught = teach_with_places(*seen, self.settings.local_steps, self.settings.place_prior)
+        self.scorer.teach(taught.weight, taught.bias)
+        self.places.take(taught)
 
     def for_pass(self, number: int, passed: float) -> LocalLabeller:
         first, last = IMAGE_PORTION
@@ -104,7 +110,7 @@ class LocalTagLabeller(TagLabeller):
 
     def score(self, images: Tensor) -> Tensor:
         """Images [B, 3, H, W] -> how much each place looks like a lesion, [B, H / 8, W / 8]."""
-        scores: Tensor = self.scorer(self.features(images))
+        scores: Tensor = self.places(self.scorer(self.features(images)))
         return scores
 
     def target_terms(self, target: TargetBatch, output: SegOutput, logits: Tensor) -> Terms:
@@ -124,4 +130,7 @@ class LocalTagLabeller(TagLabeller):
         return torch.lerp(segmentation_by_tag(logits, labels, tags), by_pixel, self.choice.segmenter_alone)
 
     def findings(self) -> dict[str, object]:
-        return self.choice.findings()
+        return {
+            "lesion_labeller": self.choice.figures() | self.places.figures(),
+            "remarks": [self.choice.sentence(), *self.places.sentences()],
+        }
