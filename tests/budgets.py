@@ -27,7 +27,9 @@ BUDGETS = {
     "tests/metrics": 60,
     "tests/models": 150,
     "tests/predict": 80,
+    "tests/pretrained": 60,  # three processes that talk to a hub
     "tests/pseudo_labels": 150,
+    "tests/publish": 40,  # one graph is exported
     "tests/recipes": 15,
     "tests/report": 100,
     "tests/robust": 300,

@@ -1,5 +1,6 @@
 """What is installed: a wheel that is complete, and a demo that brings no tools of development."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from PIL import Image
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "endotransfer"
@@ -27,6 +29,28 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: ZipFile) -> None:
     assert wanted - {*wheel.namelist()} == set()
     for name in ("recipes/phantom.yaml", "serve/page/index.html", "report/assets/page.css", "py.typed"):
         assert f"endotransfer/{name}" in wanted
+
+
+def test_the_wheel_stays_small_with_the_models_in_it(wheel: ZipFile) -> None:
+    sizes = {one.filename: one.file_size for one in wheel.infolist() if "/pretrained/" in one.filename}
+    assert sum(sizes.values()) <= 12e6
+    assert sum(one.compress_size for one in wheel.infolist()) <= 16e6
+    photographs = [name for name in sizes if Path(name).suffix.lower() in (".jpg", ".jpeg", ".tif", ".bmp")]
+    assert photographs == []
+
+
+def test_what_the_wheel_holds_predicts(wheel: ZipFile, tmp_path: Path) -> None:
+    """Its own files, unpacked elsewhere: by name, and with no network."""
+    wheel.extractall(tmp_path / "site")
+    Image.new("RGB", (320, 256), (160, 70, 60)).save(tmp_path / "image.jpg")
+    closed = {"PYTHONPATH": str(tmp_path / "site"), "HF_ENDPOINT": "http://127.0.0.1:9", "OMP_NUM_THREADS": "1"}
+    for arguments in (["predict", "polyp", "image.jpg"], ["models"]):
+        command = [sys.executable, "-m", "endotransfer", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=os.environ | closed, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert "polyp" in done.stdout and "cc-by-4.0" in done.stdout and "PolypGen" in done.stdout
+    with Image.open(tmp_path / "predicted" / "masks" / "image.png") as mask:
+        assert mask.size == (320, 256)
 
 
 def test_the_wheel_says_what_it_runs_on(wheel: ZipFile) -> None:

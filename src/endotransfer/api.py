@@ -16,6 +16,7 @@ from endotransfer.data_api import write_phantom as write_phantom
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.io import write_atomically
 from endotransfer.paths import AnyPath, as_path, as_paths
+from endotransfer.pretrained import locate_model
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -103,7 +104,7 @@ def evaluate(
 
     path = None if out is None else as_path(out, "out")
     return measure(
-        as_path(run, "run"), as_paths(folders, "folders"), split=split, out=path, device=device, pranet=pranet,
+        locate_model(run, "run"), as_paths(folders, "folders"), split=split, out=path, device=device, pranet=pranet,
         flips=flips, contradictions=contradictions,
     )  # fmt: skip
 
@@ -117,14 +118,15 @@ def load(
     backend: Literal["auto", "torch", "onnx"] = "auto",
     threads: int | None = None,
 ) -> "ImagePredictor":
-    """The model of a run folder, a model folder or an exported bundle, ready to predict.
+    """The model of a run folder, a model folder or an exported bundle, ready to predict; or one by its name.
 
-    A bundle is run by ONNX Runtime (with `threads` of the CPU), unless a `device` or `backend="torch"` is asked for;
-    everything else by torch.  `flips` averages over four mirror images; `precision="auto"` is bf16 on a GPU.
+    Names are those that `endotransfer models` lists, and `hf://owner/name` for a repository of a model hub.  A bundle
+    is run by ONNX Runtime (with `threads` of the CPU), unless a `device` or `backend="torch"` is asked for; everything
+    else by torch.  `flips` averages over four mirror images; `precision="auto"` is bf16 on a GPU.
     """
     from endotransfer.predict.load import load as open_model
 
-    path = as_path(run, "run")
+    path = locate_model(run, "run")
     return open_model(path, device, flips=flips, precision=precision, backend=backend, threads=threads)
 
 
@@ -150,8 +152,9 @@ def predict_files(
     from endotransfer.predict.predict_files import predict_files as predict
 
     predict(
-        as_path(run, "run"), as_paths(inputs, "inputs"), as_path(out, "out"), console, masks=masks, overlays=overlays,
-        batch=batch, flips=flips, precision=precision, device=device, backend=backend, choose_graph=choose_graph,
+        locate_model(run, "run"), as_paths(inputs, "inputs"), as_path(out, "out"), console, masks=masks,
+        overlays=overlays, batch=batch, flips=flips, precision=precision, device=device, backend=backend,
+        choose_graph=choose_graph,
     )  # fmt: skip
 
 
@@ -165,7 +168,34 @@ def export_model(
     from endotransfer.export.bundle import write_bundle
 
     folder = None if images is None else as_path(images, "images")
-    return write_bundle(as_path(run, "run"), as_path(out, "out"), size=size, images=folder)
+    return write_bundle(locate_model(run, "run"), as_path(out, "out"), size=size, images=folder)
+
+
+def push_model(
+    run: AnyPath, out: AnyPath, *, to: str | None = None, private: bool = False, half: bool = False,
+    graph: bool = False, title: str = "", terms: str = "unknown", datasets: Sequence[str] = (),
+    about: AnyPath | None = None, results: AnyPath | Iterable[AnyPath] = (), pictures: AnyPath | Iterable[AnyPath] = (),
+    say: Callable[[str], None] = lambda line: None,
+) -> Path:  # fmt: skip
+    """Write a folder that a model hub takes, and with `to="owner/name"` upload it; returns the folder.
+
+    `half`: weights in half precision; `graph`: also a graph for ONNX Runtime, which shares them.  `results`: files of
+    `evaluate(out=)`, else the run's own figures; `about`: Markdown for the card; `pictures`: PNG files for it.
+    """
+    from endotransfer.publish.hub_folder import write_hub_folder
+    from endotransfer.publish.publication import Publication
+
+    asked = Publication(
+        title, terms, tuple(datasets), None if about is None else as_path(about, "about"),
+        tuple(as_paths(results, "results")), tuple(as_paths(pictures, "pictures")), half, graph, to,
+    )  # fmt: skip
+    folder = write_hub_folder(locate_model(run, "run"), as_path(out, "out"), asked)
+    say(f"written: {folder}")
+    if to is not None:
+        from endotransfer.publish.hub_upload import upload_folder
+
+        say(f"uploaded: {upload_folder(folder, to, private=private)}")
+    return folder
 
 
 def benchmark(

@@ -22,6 +22,8 @@ def bundles(tmp_path_factory: pytest.TempPathFactory, networks: dict[str, Any]) 
     root, plain = tmp_path_factory.mktemp("bundles"), network.export_network
     for task in TASKS:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(network, "export_network", lambda *given, w=task: networks.setdefault(w, plain(*given)))
+            patch.setattr(
+                network, "export_network", lambda *given, w=task, **how: networks.setdefault(w, plain(*given, **how))
+            )
             write_bundle(write_model(root / f"{task}-model", task), root / task)
     return {task: (root / f"{task}-model", root / task) for task in TASKS}

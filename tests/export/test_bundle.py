@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from PIL import Image
 
@@ -158,7 +159,7 @@ def test_the_card_of_a_run_has_its_figures_with_intervals(bundles: Bundles, tmp_
 def test_a_graph_of_one_size_takes_no_other(
     bundles: Bundles, networks: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(network, "export_network", lambda *_: networks["tagged"])
+    monkeypatch.setattr(network, "export_network", lambda *_, **how: networks["tagged"])
     write_bundle(bundles["tagged"][0], tmp_path / "fixed", size=(40, 56))
     predictor = endotransfer.load(tmp_path / "fixed")
     assert predictor.predict(np.zeros((40, 56, 3), np.uint8)).mask.shape == (40, 56)
@@ -169,7 +170,7 @@ def test_a_graph_of_one_size_takes_no_other(
 def test_a_folder_of_images_is_checked_as_well(
     bundles: Bundles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bundles_module, "_graph", lambda *_: (bundles["tagged"][1] / "model.onnx").read_bytes())
+    monkeypatch.setattr(bundles_module, "graph_of", lambda *_: onnx.load(bundles["tagged"][1] / "model.onnx"))
     Image.fromarray(np.zeros((33, 44, 3), np.uint8)).save(tmp_path / "a.png")
     check = write_bundle(bundles["tagged"][0], tmp_path / "out", images=tmp_path)
     assert check.images == 7 and (33, 44) in check.sizes and "7 images" in check.sentence()
@@ -178,7 +179,7 @@ def test_a_folder_of_images_is_checked_as_well(
 def test_a_graph_that_differs_is_never_handed_out(
     bundles: Bundles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bundles_module, "_graph", lambda *_: (bundles["tagged"][1] / "model.onnx").read_bytes())
+    monkeypatch.setattr(bundles_module, "graph_of", lambda *_: onnx.load(bundles["tagged"][1] / "model.onnx"))
     other = write_model(tmp_path / "other", norm="batch")
     with pytest.raises(CheckpointError, match=r"differs from torch by .* in probability"):
         write_bundle(other, tmp_path / "out")

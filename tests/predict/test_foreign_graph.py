@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from endotransfer.errors import CheckpointError
-from endotransfer.predict.external_data import uses_external_data
+from endotransfer.predict.external_data import external_tensors
 from endotransfer.predict.onnx_predictor import OnnxPredictor
 from endotransfer.sealed_json import sealed
 
@@ -67,13 +67,14 @@ def test_external_data_is_found_wherever_a_graph_may_have_it() -> None:
     inner.graph.initializer[0].external_data.add().key = "location"
     outer = graph()
     outer.graph.node[0].attribute.append(helper.make_attribute("body", inner.graph))
-    assert uses_external_data(outer.SerializeToString())
+    assert external_tensors(outer.SerializeToString()) == [""]  # no weight of the graph's own: nobody can supply it
     of_constant = graph()
     tensor = numpy_helper.from_array(np.zeros(2, np.float32))
     tensor.data_location = TensorProto.EXTERNAL
     of_constant.graph.node.append(helper.make_node("Constant", [], ["c"], value=tensor))
-    assert uses_external_data(of_constant.SerializeToString())
-    assert not uses_external_data(graph().SerializeToString())
+    assert external_tensors(of_constant.SerializeToString()) == [""]
+    assert external_tensors(inner.SerializeToString()) == [inner.graph.initializer[0].name]
+    assert not external_tensors(graph().SerializeToString())
 
 
 @pytest.mark.parametrize(

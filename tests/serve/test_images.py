@@ -132,6 +132,25 @@ def test_a_folder_without_images_is_refused(tmp_path: Path, made: bool) -> None:
         ImageCatalogue(tmp_path / "empty")
 
 
+def test_sub_folders_by_patient_are_looked_into(tmp_path: Path) -> None:
+    for name in (
+        "p1/a.png",
+        "p1/deep/a.JPG",
+        "p2/a.png",
+        "p1-a.png",
+        "reviewed/versions/x.png",
+        "masks/a.png",
+        ".hid/a.png",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (32, 32)).save(tmp_path / name)
+    (tmp_path / "back").symlink_to(tmp_path, target_is_directory=True)
+    entries = ImageCatalogue(tmp_path).by_name()
+    assert {name: entry.sample.image.relative_to(tmp_path).as_posix() for name, entry in entries.items()} == {
+        "p1-a": "p1-a.png", "p1-a_": "p1/a.png", "p1-deep-a": "p1/deep/a.JPG", "p2-a": "p2/a.png",
+    }  # fmt: skip
+
+
 def test_links_that_leave_the_folder_are_not_shown(
     make_client: MakeClient, runs: list[Path], folder: Path, tmp_path: Path
 ) -> None:

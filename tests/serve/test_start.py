@@ -9,14 +9,17 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from endotransfer.cli.main import app
-from endotransfer.errors import ConfigError
+from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.serve import start
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
     """What would have been served and opened."""
     seen: dict[str, Any] = {}
+    monkeypatch.chdir(tmp_path)
+    for name in ("run", "other"):
+        (tmp_path / name).mkdir()
     monkeypatch.setattr("uvicorn.run", lambda app, **options: seen.update(options))
     monkeypatch.setattr("endotransfer.serve.app.create_app", lambda *given, **more: seen.update(given=given, **more))
     monkeypatch.setattr("webbrowser.open", lambda address: seen.setdefault("opened", address))
@@ -38,6 +41,14 @@ def test_the_command_serves_on_this_machine_and_opens_the_page(served: dict[str,
     assert (served["host"], served["port"], served["token"]) == ("127.0.0.1", 8731, None)
     assert served["opened"] == "http://127.0.0.1:8731/"
     assert "not a medical device" in result.output
+
+
+def test_a_model_is_served_by_its_name(served: dict[str, Any]) -> None:
+    result = CliRunner().invoke(app, ["serve", "polyp", "--no-browser"])
+    assert result.exit_code == 0, result.output
+    ((place,), images) = served["given"]
+    assert place.name == "polyp" and (place / "weights.safetensors").is_file() and images is None
+    assert isinstance(CliRunner().invoke(app, ["serve", "polpy"]).exception, CheckpointError)
 
 
 def test_the_address_with_its_token_is_printed_and_no_page_opened(served: dict[str, Any]) -> None:

@@ -12,6 +12,19 @@ def methods(imports: Imports = None) -> None:
         print(f"{method.name:20} {method.summary}{presets}")
 
 
+def models() -> None:
+    """List the models that ship with the package: terms, what they were trained on, figures, size."""
+    from endotransfer.pretrained import shipped_models
+    from endotransfer.pretrained.shipped_models import CARD
+
+    for model in shipped_models():
+        print(f"{model.name:16} {model.megabytes:.1f} MB, terms: {model.terms}; research use only")
+        print(f"{'':16} trained on {', '.join(model.trained_on)}")
+        for line in model.measured:
+            print(f"{'':16} measured on {line}")
+        print(f"{'':16} {model.folder / CARD}")
+
+
 def datasets(imports: Imports = None) -> None:
     """List the public data sets that `data import` reads, and those that need no import, one line each."""
     from endotransfer.data.importers import IMPORTERS

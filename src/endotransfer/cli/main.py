@@ -18,6 +18,7 @@ from endotransfer.cli import (
     init_command,
     list_commands,
     predict_commands,
+    push_command,
     report_command,
     serve_command,
     train_commands,
@@ -112,8 +113,10 @@ app.command()(benchmark_commands.sweep)
 app.command(cls=benchmark_commands.TwoSides)(benchmark_commands.compare)
 app.command()(predict_commands.predict)
 app.command()(predict_commands.export)
+app.command()(push_command.push)
 app.command()(serve_command.serve)
 app.command()(report_command.report)
+app.command()(list_commands.models)
 app.command()(list_commands.methods)
 app.command()(list_commands.datasets)
 app.command()(list_commands.backbones)

@@ -13,6 +13,7 @@ def _import(names: list[str] | None) -> list[str] | None:
     return names
 
 
+MODEL = "A run folder, a model folder, an exported bundle, or the name of a model (`endotransfer models`)."
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 NewFolder = Annotated[Path, typer.Option("--out", help="Folder to write; it must be new or empty.")]
 RunFolderArgument = Annotated[Path, typer.Argument(help="A run folder.")]

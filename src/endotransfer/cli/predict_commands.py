@@ -1,5 +1,6 @@
 """`predict` and `export` of the command line."""
 
+import itertools
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -7,10 +8,10 @@ from typing import Annotated
 import typer
 
 from endotransfer import api
-from endotransfer.cli.options import Flips, Imports, NewFolder
+from endotransfer.cli.options import MODEL, Flips, Imports, NewFolder
 from endotransfer.disclaimer import DISCLAIMER
 
-ModelArgument = Annotated[Path, typer.Argument(help="A run folder, a model folder, or an exported bundle.")]
+ModelArgument = Annotated[Path, typer.Argument(help=MODEL)]
 
 
 class MaskForm(StrEnum):
@@ -35,7 +36,9 @@ class BackendName(StrEnum):
 def predict(
     run: ModelArgument,
     inputs: Annotated[list[Path], typer.Argument(help="Images, videos, folders of them, or patterns in quotes.")],
-    out: NewFolder,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write; if not given, `predicted`, or `predicted-2` and so on.")
+    ] = None,
     masks: Annotated[
         MaskForm | None,
         typer.Option(help="png, or a COCO json of rle or polygons; if not given: png, and none of a video's frames."),
@@ -53,13 +56,19 @@ def predict(
     """Write masks, overlays and figures for every image, and an annotated copy of every video."""
     print(DISCLAIMER)
     api.predict_files(
-        run, inputs, out, masks=masks.value if masks else None, overlays=overlays, batch=batch, flips=flips,
-        precision=precision.value, device=device, backend=backend.value,
+        run, inputs, out or unused_folder("predicted"), masks=masks.value if masks else None, overlays=overlays,
+        batch=batch, flips=flips, precision=precision.value, device=device, backend=backend.value,
     )  # fmt: skip
 
 
+def unused_folder(name: str) -> Path:
+    """`name`, or `name-2` and so on where there is something already."""
+    numbered = (Path(f"{name}-{number}") for number in itertools.count(2))
+    return next(path for path in itertools.chain([Path(name)], numbered) if not path.exists())
+
+
 def export(
-    run: Annotated[Path, typer.Argument(help="A run folder, or its model folder.")],
+    run: Annotated[Path, typer.Argument(help=MODEL)],
     out: NewFolder,
     size: Annotated[
         tuple[int, int] | None, typer.Option(metavar="H W", help="Take only images of this height and width.")

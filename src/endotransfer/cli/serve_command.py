@@ -9,7 +9,9 @@ from endotransfer.cli.options import Imports
 
 
 def serve(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN [RUN2]", help="One run folder, or two to compare.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN [RUN2]", help="A model, or two to compare: run folders, or names.")
+    ],
     images: Annotated[Path | None, typer.Option("--images", help="A folder of images to look at and review.")] = None,
     prompt_model: Annotated[
         Path | None, typer.Option("--prompt-model", metavar="DIR", help="A folder with SAM 2 as ONNX, for clicks.")

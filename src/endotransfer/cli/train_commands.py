@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from endotransfer import api
-from endotransfer.cli.options import Flips, Force, Imports, JsonOut, NewFolder, RunFolderArgument, Settings
+from endotransfer.cli.options import MODEL, Flips, Force, Imports, JsonOut, NewFolder, Settings
 
 
 class Contradictions(StrEnum):
@@ -45,7 +45,7 @@ def train(
 
 
 def evaluate(
-    run: RunFolderArgument,
+    run: Annotated[Path, typer.Argument(help=MODEL)],
     folders: Annotated[list[Path], typer.Option("--data", help="A folder of images with masks, or with tags only.")],
     split: Annotated[str | None, typer.Option(help="`test` where there are splits; `all` for everything.")] = None,
     out: JsonOut = None,

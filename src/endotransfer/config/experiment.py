@@ -79,4 +79,5 @@ class Experiment(Strict):
         """The same experiment with `a.b=c` changed, as `--set` does it."""
         from endotransfer.config.experiment_file import experiment_from, overridden
 
-        return experiment_from(overridden(self.model_dump(mode="json"), list(settings)))
+        said = self.model_dump(mode="json", exclude_unset=True)  # what is unset may be settled later
+        return experiment_from(overridden(said, list(settings)))

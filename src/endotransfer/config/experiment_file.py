@@ -72,6 +72,8 @@ def resolve_paths(experiment: Experiment, folder: Path) -> Experiment:
     model = experiment.model
     if model.weights is not None:
         model = model.model_copy(update={"weights": folder / model.weights.expanduser()})
+    if model.start_from is not None and (folder / model.start_from).is_dir():  # else it is a name
+        model = model.model_copy(update={"start_from": str(folder / model.start_from)})
     return experiment.model_copy(update={"data": data, "model": model})
 
 

@@ -21,6 +21,7 @@ class ModelConfig(Strict):
     backbone: str = "resnet50"
     pretrained: bool = True  # from timm's hub, unless `weights` names a file
     weights: Path | None = None  # a local safetensors file of backbone weights
+    start_from: str | None = None  # a trained model, by folder or name; what is not set here is then as it has it
     stride_on: Literal["auto", "conv1", "conv2"] = "auto"  # where a ResNet's bottleneck has its stride
     norm: Literal["frozen", "group", "per_domain", "batch"] = "frozen"
     head: Literal["auto", "deeplab_v3", "deeplab_v2", "pyramid"] = "auto"  # auto: by the backbone's family

@@ -30,7 +30,7 @@ Images are resized to {info.shape[0]}x{info.shape[1]} (bilinear) before they ent
 the image's own size.
 
 ## Figures
-{_figures(results)}
+{figures_text(results)}
 
 ## Calibration
 {calibration_text(results.calibration, results.temperature)}
@@ -48,14 +48,18 @@ endotransfer {__version__}, backbone {info.model["backbone"]}; `config.yaml` of 
 """
 
 
-def _figures(results: Results) -> str:
+def figures_text(results: Results) -> str:
+    """A table of the leading figures, or why there are none."""
     if results.figure("miou") is None:
         return "No image with a mask was there to measure on; see `tag_evidence` in results.json."
-    mean = FIGURES.get("miou")
-    figures = {mean.label: f"{results.figure(mean.name):.2f} (95 % {_span(results.interval(mean.name))})"}
-    figures |= {f"IoU {name}": _number(results.figure(f"iou.{name}")) for name in results.classes}
-    lines = [f"On {results.images} test images, seed {results.seed}, {results.date}:", "", "| figure | per cent |"]
-    return "\n".join([*lines, "|---|---|", *(f"| {name} | {shown} |" for name, shown in figures.items())])
+    names = {FIGURES.get("miou").label: "miou"} | {f"IoU {name}": f"iou.{name}" for name in results.classes}
+    names |= {"Dice lesion": "dice_lesion"} if results.figure("dice_lesion") is not None else {}
+    if results.figure("normal_painted") is not None:
+        names["pixels of normal images that are marked"] = "normal_painted"
+    rows = [f"| {title} | {_number(results.figure(figure))} | {_span(results.interval(figure))} |"
+            for title, figure in names.items()]  # fmt: skip
+    lines = [f"On {results.images:,} test images, seed {results.seed}, {results.date}:", ""]
+    return "\n".join([*lines, "| figure | per cent | 95 % |", "|---|---|---|", *rows])
 
 
 def _remarks(results: Results) -> str:

@@ -23,6 +23,7 @@ from endotransfer.engine.run_cost import run_cost
 from endotransfer.engine.run_folder import RunFolder, open_run
 from endotransfer.engine.run_lock import RunLock
 from endotransfer.engine.start_fabric import start_fabric
+from endotransfer.engine.start_model import as_its_start, load_start
 from endotransfer.engine.tag_kinds import missing_tags
 from endotransfer.engine.trackers import Ending, Trackers, chosen_trackers
 from endotransfer.engine.trainer import Stopped, Trainer
@@ -57,7 +58,7 @@ def train(
     decode_cache = decode_cache or DecodeCache(most_sets=0)
     console = console or Console()
     cls, _, config = method_config(experiment.method)
-    experiment = resolved(experiment)
+    experiment = resolved(as_its_start(experiment))
     check_needs(cls, experiment.model)
     chosen = chosen_trackers(experiment.training.loggers)
 
@@ -67,6 +68,7 @@ def train(
     torch.manual_seed(experiment.seed)  # the same first weights in every process
     task = task_info(experiment, len(experiment_data.classes), experiment_data.tags)
     method = cls(task, config)
+    start_notes = load_start(method, experiment.model.start_from)
     spec_of(method.predictor(), f"method {cls.name}")  # without one the trained model could not be loaded again
     run = RunFolder(Path(out))
     record, lock = DataRecord(experiment_data, run.path), RunLock(run.path)
@@ -74,7 +76,7 @@ def train(
         experiment, experiment_data, method.needs, MapStore(run.maps, task.classes).read, console=console,
         rank=fabric.global_rank, world_size=fabric.world_size, device=fabric.device, decode_cache=decode_cache,
     )  # fmt: skip
-    notes = training_data.notes + notes
+    notes = training_data.notes + notes + start_notes
     in_first_process(fabric, lambda: _open(run, experiment, lock, resume=resume, force=force))
     try:
         trainer = Trainer(

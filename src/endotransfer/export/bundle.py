@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -21,6 +22,9 @@ from endotransfer.predict.onnx_predictor import GRAPH, OnnxPredictor
 from endotransfer.predict.predictor import Predictor
 from endotransfer.sealed_json import sealed
 
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
 
 def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, images: Path | None = None) -> Check:
     """Write the predicting network of `run` to `out`, checked against torch; nothing is left where the check fails.
@@ -33,8 +37,8 @@ def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, i
         raise ConfigError(f"--size {size[0]} {size[1]} {wrong}; choose a smaller one.")
     source = run / "model" if (run / "model").is_dir() else run
     model = load_model(run)
-    shape = _input_size(model)
-    content = _graph(model, shape, size)
+    shape = input_size(model)
+    content = bytes(graph_of(model, shape, size).SerializeToString())
     new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     try:
@@ -42,10 +46,10 @@ def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, i
         if model.familiarity is not None:
             shutil.copyfile(source / FAMILIARITY, out / FAMILIARITY)
         write_atomically(out / GRAPH, content, CheckpointError)
-        _write_config(out, model.info, content, size, None)
+        write_graph_config(out, model.info, content, size, None)
         cpu = torch.device("cpu")
         check = check_against_torch(OnnxPredictor(out), Predictor(model, cpu), shape, images)
-        _write_config(out, model.info, content, size, check)
+        write_graph_config(out, model.info, content, size, check)
         labels = {str(index): name for index, name in enumerate(model.classes.names)}
         write_atomically(out / "labels.json", json.dumps(labels, indent=2, ensure_ascii=False), CheckpointError)
         write_atomically(out / "README.md", bundle_card(run, source, model, size, check), CheckpointError)
@@ -55,7 +59,7 @@ def write_bundle(run: Path, out: Path, *, size: tuple[int, int] | None = None, i
     return check
 
 
-def _input_size(model: TrainedModel) -> tuple[int, int]:
+def input_size(model: TrainedModel) -> tuple[int, int]:
     """(H, W) at which the network sees every image."""
     geometry = model.geometry
     if geometry.size is None or geometry.window is not None:
@@ -66,7 +70,10 @@ def _input_size(model: TrainedModel) -> tuple[int, int]:
     return geometry.size
 
 
-def _graph(model: TrainedModel, shape: tuple[int, int], size: tuple[int, int] | None) -> bytes:
+def graph_of(
+    model: TrainedModel, shape: tuple[int, int], size: tuple[int, int] | None, *, optimise: bool = True
+) -> "ModelProto":
+    """The whole graph, from pixels to probabilities."""
     try:
         import onnx  # noqa: F401
         import onnxruntime  # noqa: F401
@@ -77,13 +84,14 @@ def _graph(model: TrainedModel, shape: tuple[int, int], size: tuple[int, int] | 
     from endotransfer.export.network import export_network
 
     facts = {"classes": json.dumps(list(model.classes.names)), "resize": RESIZE, "note": DISCLAIMER}
-    graph = wrap(export_network(model, shape), shape, model.classes.names, size, facts)
-    return bytes(graph.SerializeToString())
+    network = export_network(model, shape, optimise=optimise)
+    return wrap(network, shape, model.classes.names, size, facts)
 
 
-def _write_config(
-    out: Path, info: ModelInfo, content: bytes, size: tuple[int, int] | None, check: Check | None
-) -> None:
+def write_graph_config(
+    out: Path, info: ModelInfo, content: bytes, size: tuple[int, int] | None, check: Check | None,
+    weights: str | None = None,
+) -> None:  # fmt: skip
     """config.json of the model, and what is to be known of the graph beside it."""
     from endotransfer.export.graph import RESIZE
 
@@ -95,6 +103,8 @@ def _write_config(
         "version": __version__,
         "torch": torch.__version__,
     }
+    if weights is not None:
+        facts["weights"] = weights
     if check is not None:
         facts["checked"] = {"images": check.images, "sizes": check.sizes, "largest_difference": check.largest}
     write_atomically(out / "config.json", sealed(info.to_json() | {"onnx": facts}), CheckpointError)

@@ -40,8 +40,11 @@ class Plain(nn.Module):
         return (output.logits, *tags, *((pooled(output.features).flatten(1),) if self.features else ()))
 
 
-def export_network(model: TrainedModel, shape: tuple[int, int]) -> "ModelProto":
-    """The network as ONNX for images of `shape` = (H, W), any number of them at a time."""
+def export_network(model: TrainedModel, shape: tuple[int, int], *, optimise: bool = True) -> "ModelProto":
+    """The network as ONNX for images of `shape` = (H, W), any number of them at a time.
+
+    `optimise`: merge what can be computed once; without it every weight is as the model has it, under its name.
+    """
     plain = Plain(model).eval()
     example = torch.zeros(2, 3, *shape)
     try:
@@ -49,6 +52,7 @@ def export_network(model: TrainedModel, shape: tuple[int, int]) -> "ModelProto":
             program = torch.onnx.export(
                 plain, (example,), dynamo=True, input_names=[INPUT], output_names=plain.names, opset_version=OPSET,
                 dynamic_shapes={"images": {0: torch.export.Dim("batch")}}, verbose=False,
+                optimize=optimise,
             )  # fmt: skip
     except ImportError as reason:
         raise ConfigError(f"{reason.name} is not installed; install endotransfer[export].") from None

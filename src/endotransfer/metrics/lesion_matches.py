@@ -5,7 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-MIN_PIXELS = 16  # a component with fewer pixels is a speck: annotation noise, or one stray patch of the up-sampling
+from endotransfer.label_values import SMALLEST_LESION
+
+MIN_PIXELS = SMALLEST_LESION
 MIN_COVER = 0.1  # enough to draw the reader's eye to the lesion; how well it is outlined is the business of Dice
 
 Mask = NDArray[np.bool_]

@@ -1,7 +1,7 @@
 """Whether an ONNX graph asks for other files, told from its bytes alone.
 
-ONNX Runtime opens whatever file a tensor names as its "external data", from the working directory on.  Our bundles hold
-everything in one file, so a graph that names another is refused before the runtime sees it.  Protocol buffers are a
+ONNX Runtime opens whatever file a tensor names as its "external data", from the working directory on.  So a graph whose
+tensors are not all at hand is refused before the runtime sees it.  Protocol buffers are a
 list of fields, each a number and its content; the few that lead to tensors are followed, the rest is skipped.
 """
 
@@ -18,25 +18,33 @@ _INSIDE: dict[str, dict[int, str]] = {
     "sparse": {1: "tensor", 2: "tensor"},
     "tensor": {},
 }
-_EXTERNAL_DATA, _DATA_LOCATION = 13, 14  # of a tensor
+_NAME, _EXTERNAL_DATA, _DATA_LOCATION = 8, 13, 14  # of a tensor
 _MOST_DEPTH = 60  # graphs within nodes within graphs
 
 
-def uses_external_data(model: bytes) -> bool:
-    """Whether any tensor of a serialised ONNX model is kept in another file; ValueError where it is no model."""
-    return _any_external(memoryview(model), "model", 0)
+def external_tensors(model: bytes) -> list[str]:
+    """The names of the tensors of a serialised ONNX model that are kept in another file; ValueError where it is none.
+
+    "" stands for one that is no weight of the graph itself, and which nobody but the file system could supply.
+    """
+    return [*_external(memoryview(model), "model", 0, of_graph=True)]
 
 
-def _any_external(message: memoryview, kind: str, depth: int) -> bool:
+def _external(message: memoryview, kind: str, depth: int, *, of_graph: bool) -> Iterator[str]:
     if depth > _MOST_DEPTH:
         raise ValueError("graphs are nested too deeply")
+    name, elsewhere = "", False
     for number, content in _fields(message):
-        if kind == "tensor" and (number == _EXTERNAL_DATA or (number == _DATA_LOCATION and content != 0)):
-            return True
+        if kind == "tensor":
+            elsewhere |= number == _EXTERNAL_DATA or (number == _DATA_LOCATION and content != 0)
+            if number == _NAME and isinstance(content, memoryview):
+                name = bytes(content).decode("utf-8", errors="replace")
         inner = _INSIDE[kind].get(number)
-        if inner is not None and isinstance(content, memoryview) and _any_external(content, inner, depth + 1):
-            return True
-    return False
+        if inner is not None and isinstance(content, memoryview):
+            own = of_graph and inner in ("graph", "tensor") and kind in ("model", "graph")
+            yield from _external(content, inner, depth + 1, of_graph=own)
+    if elsewhere:
+        yield name if of_graph else ""
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, memoryview | int]]:

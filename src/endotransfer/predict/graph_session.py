@@ -1,7 +1,9 @@
 """ONNX graphs of anybody's, opened by ONNX Runtime within limits; what goes wrong is one sentence."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 
 from endotransfer.errors import CheckpointError, ConfigError, shortened
 from endotransfer.io import read_bounded
-from endotransfer.predict.external_data import uses_external_data
+from endotransfer.predict.external_data import external_tensors
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -26,18 +28,31 @@ def read_graph(path: Path, fix: str) -> bytes:
         raise CheckpointError(f"there is no {path}; {fix}.") from None
 
 
-def open_graph(path: Path, content: bytes, fix: str, threads: int | None = None) -> "InferenceSession":
-    """A session for the graph `content`, which was read from `path`; one that names other files is refused."""
+def open_graph(
+    path: Path,
+    content: bytes,
+    fix: str,
+    threads: int | None = None,
+    outside: Mapping[str, NDArray[np.generic]] = MappingProxyType({}),
+) -> "InferenceSession":
+    """A session for the graph `content`, which was read from `path`; one that names other files is refused.
+
+    `outside`: weights that are not in the graph, by their names in it; no file is opened for these.
+    """
     try:
         import onnxruntime
     except ImportError:
-        raise ConfigError("ONNX Runtime is not installed; install endotransfer[export].") from None
+        raise ConfigError("ONNX Runtime is not installed; install onnxruntime.") from None
     try:
-        if uses_external_data(content):
+        wanted = external_tensors(content)
+        if not all(name in outside for name in wanted):
             raise CheckpointError(f"{path} asks for other files, which no graph of ours does; {fix}.")
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3  # errors only: what concerns a user is said by our own sentences
         options.intra_op_num_threads = threads or os.cpu_count() or 1
+        if wanted:
+            values = [onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(outside[name])) for name in wanted]
+            options.add_external_initializers(wanted, values)
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except CheckpointError:
         raise

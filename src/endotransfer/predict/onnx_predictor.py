@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,8 @@ from endotransfer.sealed_json import is_intact
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-GRAPH = "model.onnx"
+GRAPH, WEIGHTS = "model.onnx", "weights.safetensors"
+OUTSIDE = f"{WEIGHTS}:"  # before the name of a tensor that a graph leaves to that file
 AGAIN = "export the bundle again"
 Floats = NDArray[np.float32]
 Side = Annotated[int, Field(ge=1, le=10_000)]
@@ -44,7 +45,7 @@ class OnnxPredictor(ImagePredictor):
         self.size = info.size
         self._path = folder / GRAPH
         self._familiarity = read_familiarity(folder, info.familiarity, AGAIN) if info.familiarity else None
-        self._session = _session(self._path, info.digest, threads)
+        self._session = _session(self._path, info, threads)
         self._outputs = [output.name for output in self._session.get_outputs()]
         if [one.name for one in self._session.get_inputs()] != ["images"] or "probabilities" not in self._outputs:
             raise _unusable(self._path, "it does not turn `images` into `probabilities`")
@@ -108,11 +109,13 @@ class GraphDescription(BaseModel):
 
     size: tuple[Side, Side] | None = None
     sha256: str | None = None
+    weights: Literal["weights.safetensors"] | None = None  # where the graph has its weights, if not within
 
 
 class BundleDescription(BaseModel):
     """config.json of a bundle, as far as it is needed here."""
 
+    sha256: str | None = None  # of weights.safetensors
     classes: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(min_length=2, max_length=255)
     onnx: GraphDescription
     familiarity: FamiliarityInfo | None = None
@@ -125,6 +128,7 @@ class BundleInfo:
     classes: list[str]
     size: tuple[int, int] | None  # (H, W) of the images that the graph takes; None: any
     digest: str | None  # sha256 of the graph
+    weights: str | None  # sha256 of weights.safetensors, where the graph has its weights there
     familiarity: FamiliarityInfo | None  # None: of an older version, or nothing was fitted
 
 
@@ -143,14 +147,35 @@ def read_info(folder: Path) -> BundleInfo:
     if intact is None:
         print(f"note: {path} has no checksum (an older version wrote it), so damage to it would go unseen.",
               file=sys.stderr)  # fmt: skip
-    return BundleInfo(described.classes, described.onnx.size, described.onnx.sha256, described.familiarity)
+    outside = (described.sha256 or "unknown") if described.onnx.weights else None
+    return BundleInfo(
+        described.classes, described.onnx.size, described.onnx.sha256, outside, described.familiarity
+    )  # fmt: skip
 
 
-def _session(path: Path, digest: str | None, threads: int | None) -> "InferenceSession":
-    content = read_graph(path, AGAIN)
+def _session(path: Path, info: BundleInfo, threads: int | None) -> "InferenceSession":
+    content = _checked(path, read_graph(path, AGAIN), info.digest)
+    if info.weights is None:
+        return open_graph(path, content, AGAIN, threads)
+    return open_graph(path, content, AGAIN, threads, _weights(path.with_name(WEIGHTS), info.weights))
+
+
+def _weights(path: Path, digest: str) -> dict[str, NDArray[np.generic]]:
+    """The tensors of weights.safetensors under the names that they have in a graph."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    content = _checked(path, read_graph(path, AGAIN), digest)
+    try:
+        return {f"{OUTSIDE}{name}": value for name, value in load(content).items()}
+    except (SafetensorError, ValueError, KeyError, TypeError) as reason:
+        raise _unusable(path, reason) from None
+
+
+def _checked(path: Path, content: bytes, digest: str | None) -> bytes:
     if hashlib.sha256(content).hexdigest() != digest:
         raise CheckpointError(f"{path} is damaged (its checksum differs); {AGAIN}.")
-    return open_graph(path, content, AGAIN, threads)
+    return content
 
 
 def _unusable(path: Path, reason: object) -> CheckpointError:

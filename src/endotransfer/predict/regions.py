@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from endotransfer.metrics.lesion_matches import MIN_PIXELS
+from endotransfer.label_values import SMALLEST_LESION
 
 Region = NDArray[np.bool_]
 _EIGHT = np.ones((3, 3), int)  # neighbours that touch: as lesions are counted in evaluation
@@ -33,7 +33,9 @@ class Lesion:
         return int(self.region.sum())
 
 
-def find_lesions(mask: NDArray[np.uint8], certainty: NDArray[np.float32], smallest: int = MIN_PIXELS) -> list[Lesion]:
+def find_lesions(
+    mask: NDArray[np.uint8], certainty: NDArray[np.float32], smallest: int = SMALLEST_LESION
+) -> list[Lesion]:
     """Regions of `mask` [H, W] of at least `smallest` pixels, by class, the largest first."""
     top, left, part = _marked_part(mask)
     sure = certainty[top : top + part.shape[0], left : left + part.shape[1]]

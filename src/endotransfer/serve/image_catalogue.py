@@ -1,7 +1,8 @@
 """The images that can be looked at: those of a folder, each under an id of ours.  No request ever becomes a path."""
 
 import math
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -11,12 +12,14 @@ from endotransfer.data.folders.classes import Classes
 from endotransfer.data.folders.faults import FaultError
 from endotransfer.data.folders.listing import list_files
 from endotransfer.data.folders.read_folder import to_sample
+from endotransfer.data.folders.safe_name import safe_name
 from endotransfer.data.folders.scan_folder import scan_folder
 from endotransfer.data.folders.video_files import list_videos
 from endotransfer.errors import DataError
 from endotransfer.serve.answers import refuse_unknown
 from endotransfer.serve.image_figures import ImageFigures
 
+NO_IMAGES = ("reviewed", "masks")  # sub-folders of images that are not to be looked at
 ORDERS = ("name", "doubt", "area", "disagreement")  # all but the first: the largest first
 
 
@@ -77,13 +80,27 @@ def in_order(
 
 
 def _plain(folder: Path) -> list[Sample]:
+    """Image files right inside `folder`, and those of its sub-folders, which give their names to theirs."""
     if not folder.is_dir():
         raise DataError(f"there is no folder {folder}; give --images a folder of images.")
-    listing = list_files(folder, folder)
-    if not listing.files and not list_videos(folder):
+    found = dict(list_files(folder, folder).files)
+    for sub in _sub_folders(folder):
+        for name, path in list_files(sub, folder).files.items():
+            joined = safe_name("-".join([*sub.relative_to(folder).parts, name]))
+            while joined in found:  # `a/b.png` and `a-b.png`: neither is lost
+                joined += "_"
+            found[joined] = path
+    if not found and not list_videos(folder):
         raise DataError(f"{folder} holds no image; give --images a folder of images or videos.")
     called = folder.resolve().name
-    return [Sample(f"{called}/{name}", path) for name, path in listing.files.items()]
+    return [Sample(f"{called}/{name}", path) for name, path in found.items()]
+
+
+def _sub_folders(folder: Path) -> Iterator[Path]:
+    """All below `folder` in the order of their names, no link among them and nothing that a review or a mask is."""
+    for place, names, _ in os.walk(folder):
+        names[:] = sorted(name for name in names if name not in NO_IMAGES and not name.startswith("."))
+        yield from (inside for name in names if not (inside := Path(place, name)).is_symlink())
 
 
 def _entry(sample: Sample) -> CatalogueEntry:

@@ -20,6 +20,7 @@ from endotransfer.errors import ConfigError
 from endotransfer.metrics import confusion, iou, lesion_iou
 from endotransfer.predict.prediction import Prediction, most_probable
 from endotransfer.predict.predictor import Predictor, load
+from endotransfer.pretrained import shown_name
 from endotransfer.serve.edge_doubt import edge_doubt
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.image_figures import ImageFigures, ModelFigures
@@ -59,7 +60,7 @@ def load_models(runs: Sequence[Path]) -> list[Model]:
     """One model or two that know the same classes."""
     if not 1 <= len(runs) <= 2:
         raise ConfigError("the viewer shows one run or two; give RUN, or RUN and RUN2.")
-    models = [Model(run.resolve().name, run, load(run)) for run in runs]
+    models = [Model(shown_name(run), run, load(run)) for run in runs]
     names = {tuple(model.predictor.classes) for model in models}
     if len(names) > 1:
         raise ConfigError(f"{runs[0]} and {runs[1]} know different classes; show them one at a time.")

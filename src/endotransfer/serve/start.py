@@ -10,6 +10,7 @@ from rich.console import Console
 
 from endotransfer.disclaimer import DISCLAIMER
 from endotransfer.errors import ConfigError
+from endotransfer.pretrained import locate_model
 from endotransfer.serve.loopback import is_loopback
 
 SHORTEST_TOKEN = 16
@@ -30,7 +31,7 @@ def serve(
     except ModuleNotFoundError as reason:
         fix = "install it with `pip install endotransfer[serve]`"
         raise ConfigError(f"the viewer needs {reason.name}; {fix}.") from None
-    app = create_app(runs, images, token=token, prompt_model=prompt_model)
+    app = create_app([locate_model(run, "run") for run in runs], images, token=token, prompt_model=prompt_model)
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a broken form is its sender's business
     address = f"http://{_shown(host)}:{port}/" + (f"?token={quote(token)}" if token else "")
     console = console or Console()

@@ -140,6 +140,8 @@ def shallow_norm(model: ModelConfig) -> str:
 
 def backbone_of(model: ModelConfig, *, plain: bool = False) -> Backbone:
     """The backbone that an experiment asks for.  `plain`: strided to the end, so without dilations and multi-grid."""
+    if model.start_from is not None:  # its weights come whole, from a trained model
+        return empty_backbone(model, plain=plain)
     backbone = _assemble(model, pretrained=model.pretrained, weights=model.weights, plain=plain)
     if not (model.pretrained or model.weights):
         _refuse_random_statistics(backbone)

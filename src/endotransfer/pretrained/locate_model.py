@@ -1,0 +1,70 @@
+"""Where a model lies that was named: a folder, a model that ships with the package, or a repository of a model hub."""
+
+import re
+import sys
+from pathlib import Path
+
+from endotransfer.errors import CheckpointError
+from endotransfer.paths import AnyPath, as_path
+from endotransfer.pretrained.shipped_models import FOLDER, shipped_names
+from endotransfer.registry import nearest
+
+_PART = r"[A-Za-z0-9][\w.-]{0,95}"
+_REPOSITORY = re.compile(rf"({_PART}/{_PART})(?:@([\w./-]{{1,100}}))?", re.ASCII)
+_HUB = re.compile(r"hf:/{1,3}(.*)")  # pathlib makes one slash of two
+_SHIPPED = re.compile(r"shipped:/{0,3}(.*)")
+
+
+def locate_model(named: AnyPath, what: str = "the model") -> Path:
+    """The folder that `named` means, in this order: a folder, a shipped model, a repository of a hub.
+
+    `shipped:NAME` and `hf://OWNER/NAME@REVISION` leave no doubt.  A folder that hides a shipped model is said.
+    """
+    path = as_path(named, what)
+    text = path.as_posix()
+    if found := _SHIPPED.fullmatch(text):
+        return _shipped(found[1])
+    if found := _HUB.fullmatch(text):
+        return _of_hub(found[1])
+    if path.exists():
+        if text in shipped_names():
+            print(f"note: {text} is the folder {path.resolve()}; `shipped:{text}` is the model of that name.",
+                  file=sys.stderr)  # fmt: skip
+        return path
+    if text in shipped_names():
+        return FOLDER / text
+    # Where the first part is a folder here, the second is misspelt: nobody is asked on the network for that.
+    if _REPOSITORY.fullmatch(text) and not path.parent.exists():
+        return _of_hub(text)
+    raise CheckpointError(
+        f"there is no {path}: no run, model folder or bundle, and no model that is shipped; {_known(text)}"
+    )
+
+
+def shown_name(folder: Path) -> str:
+    """What a model is called that lies in `folder`: a hub's cache names folders by commits."""
+    folder = folder.resolve()
+    repository = folder.parents[1].name if len(folder.parents) > 1 and folder.parent.name == "snapshots" else ""
+    if repository.startswith("models--"):
+        return repository.removeprefix("models--").replace("--", "/")
+    return folder.name
+
+
+def _shipped(name: str) -> Path:
+    if name not in shipped_names():
+        raise CheckpointError(f"no model called '{name[:100]}' is shipped; {_known(name)}")
+    return FOLDER / name
+
+
+def _of_hub(named: str) -> Path:
+    found = _REPOSITORY.fullmatch(named)
+    if found is None:
+        raise CheckpointError(f"'{named[:100]}' names no repository of a hub; write for example hf://owner/name.")
+    from endotransfer.pretrained.hub_download import fetch_model
+
+    return fetch_model(found[1], found[2])
+
+
+def _known(name: str) -> str:
+    shipped = nearest(name[:100], shipped_names()) if shipped_names() else "none is shipped."
+    return f"{shipped} A model of a hub is hf://owner/name."
