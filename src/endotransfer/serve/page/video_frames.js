@@ -31,7 +31,7 @@ const found = async (frame) =>
 /** One that is predicted lies ready. @param {number} frame @param {CurvePoint} point @returns {Row} */
 const rowAt = (frame, [, area, doubt]) => ({
   id: idOf(frame), name: `${video.open?.name}@${String(frame).padStart(6, "0")}`, uploaded: Boolean(video.open?.uploaded), area, doubt,
-  tag: null, finding: null, split: null, patient: null, truth: false, unreadable: false, disagreement: null, iou: null,
+  tag: null, finding: null, split: null, patient: null, truth: false, unreadable: false, disagreement: null, iou: null, unfamiliar: null,
   ...(video.decisions.get(frame) ?? { revision: 0, review: null, second: [], carried: null }),
 });
 
