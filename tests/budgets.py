@@ -22,6 +22,7 @@ BUDGETS = {
     "tests/engine": 120,
     "tests/examples": 90,
     "tests/export": 75,
+    "tests/familiarity": 30,
     "tests/losses": 60,
     "tests/methods": 15,
     "tests/metrics": 60,

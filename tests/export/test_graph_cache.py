@@ -8,7 +8,7 @@ import torch
 from torch.nn.functional import interpolate
 
 from endotransfer import api
-from endotransfer.errors import CheckpointError, ConfigError
+from endotransfer.errors import CheckpointError
 from endotransfer.export import graph_cache
 from endotransfer.export.check import LARGEST, phantoms
 from endotransfer.export.graph_cache import WORTHWHILE, choose_graph, graphs_folder
@@ -129,5 +129,5 @@ def test_asking_for_onnx_where_it_cannot_be_is_an_error(tmp_path: Path) -> None:
     from PIL import Image
 
     Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
-    with pytest.raises(ConfigError, match=r"ONNX Runtime cannot predict this: .* holds no model"):
+    with pytest.raises(CheckpointError, match="no run, model folder or bundle"):
         api.predict_files(tmp_path / "none", tmp_path / "a.png", tmp_path / "out", backend="onnx", device="cpu")

@@ -43,7 +43,8 @@ def test_a_model_goes_to_a_hub_and_comes_back_and_a_strangers_is_refused(tmp_pat
     model = write_model(tmp_path / "run" / "model")
     with hub_on_loopback() as hub:
         assert act(tmp_path, hub.address, f"push {tmp_path / 'run'} clinic/polyps")
-        assert set(hub.repositories["clinic/polyps"]) == {"README.md", "config.json", "weights.safetensors"}
+        files = {"README.md", "config.json", "weights.safetensors", "familiarity.safetensors"}
+        assert set(hub.repositories["clinic/polyps"]) == files
         put_others(hub)
         hub.asked.clear()
         names = ["polyps", "damaged", "pickled", "other", "extras", "absent"]

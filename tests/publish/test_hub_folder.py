@@ -46,7 +46,14 @@ def test_the_folder_predicts_as_the_run_does_and_names_no_folder(run: Path, tmp_
         run, tmp_path / "hub", title="Polyp", terms="cc-by-4.0", datasets=["PolypGen"], about=tmp_path / "about.md",
         pictures=picture,
     )  # fmt: skip
-    names = {"README.md", "config.json", "failures.png", "measured.json", "weights.safetensors"}
+    names = {
+        "README.md",
+        "config.json",
+        "failures.png",
+        "measured.json",
+        "weights.safetensors",
+        "familiarity.safetensors",
+    }
     assert {path.name for path in out.iterdir()} == names
     text = "".join((out / name).read_text() for name in names if name.endswith((".md", ".json")))
     assert str(tmp_path) not in text and "/home" not in text and "my files" not in text

@@ -15,11 +15,13 @@ from pathlib import Path
 
 from endotransfer import __version__
 from endotransfer.errors import CheckpointError, ConfigError
+from endotransfer.familiarity.familiarity_file import FILE as FAMILIARITY
+from endotransfer.familiarity.familiarity_file import familiarity_bytes
 from endotransfer.io import write_atomically
 from endotransfer.paths import cache_root
 from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.load import GraphChoice, Say
-from endotransfer.predict.network_graph import FACTS, GRAPH, GraphFacts, NetworkGraph, read_facts
+from endotransfer.predict.network_graph import FACTS, FIX, GRAPH, GraphFacts, NetworkGraph, read_facts
 from endotransfer.predict.onnx_predictor import GRAPH as BUNDLE_GRAPH
 from endotransfer.predict.prediction import Pixels
 from endotransfer.sealed_json import sealed
@@ -131,9 +133,13 @@ def _export(model: Path, part: Path) -> GraphFacts:
     except ConfigError as reason:
         return GraphFacts(refused=str(reason).partition(";")[0])
     write_atomically(part / GRAPH, content, CheckpointError)
+    info = trained.info.familiarity
+    if info is not None:
+        write_atomically(part / FAMILIARITY, familiarity_bytes(model, info, FIX), CheckpointError)
     facts = GraphFacts(
-        classes=list(trained.classes.names), size=shape, sha256=hashlib.sha256(content).hexdigest(), torch_seconds=1.0
-    )
+        classes=list(trained.classes.names), size=shape, sha256=hashlib.sha256(content).hexdigest(), torch_seconds=1.0,
+        familiarity=info,
+    )  # fmt: skip
     write_atomically(part / FACTS, sealed(facts.model_dump(mode="json")), CheckpointError)
     ours, rival = NetworkGraph(part), Predictor(trained, torch.device("cpu"))
     try:

@@ -53,16 +53,22 @@ def encode_familiarity(fitted: Familiarity) -> tuple[bytes, FamiliarityInfo]:
     return content, info
 
 
-def read_familiarity(folder: Path, info: FamiliarityInfo, fix: str) -> Familiarity:
-    """What `info` describes, from the file beside config.json; CheckpointError with `fix` as its advice."""
+def familiarity_bytes(folder: Path, info: FamiliarityInfo, fix: str) -> bytes:
+    """The file beside config.json that `info` describes; CheckpointError with `fix` as its advice."""
     path = folder / FILE
     try:
         content = read_bounded(path, CheckpointError, fix, LARGEST)
     except FileNotFoundError:
         raise CheckpointError(f"there is no {path}; {fix}.") from None
+    if hashlib.sha256(content).hexdigest() != info.sha256:
+        raise CheckpointError(f"{path} is damaged (its checksum differs); {fix}.")
+    return content
+
+
+def read_familiarity(folder: Path, info: FamiliarityInfo, fix: str) -> Familiarity:
+    """What `info` describes, read from that file."""
+    path, content = folder / FILE, familiarity_bytes(folder, info, fix)
     try:
-        if hashlib.sha256(content).hexdigest() != info.sha256:
-            raise ValueError("its checksum differs")
         return _decode(content, info)
     except (SafetensorError, ValueError, KeyError, TypeError, OverflowError, AttributeError) as reason:
         why = shortened(" ".join(str(reason).split()), 300)

@@ -16,6 +16,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from endotransfer.data.pipeline.working_size import resize_image
 from endotransfer.errors import CheckpointError
+from endotransfer.familiarity.familiarity import Unfamiliarity
+from endotransfer.familiarity.familiarity_file import FamiliarityInfo, read_familiarity
 from endotransfer.io import LARGEST_TEXT, read_json_object
 from endotransfer.predict.graph_session import open_graph, read_graph, run_graph, unusable
 from endotransfer.predict.image_input import ImageLike, as_batch
@@ -37,6 +39,7 @@ class GraphFacts(BaseModel):
     classes: list[str] = Field(default_factory=list, max_length=255)
     size: tuple[Side, Side] = (1, 1)  # (H, W) at which the network sees every image
     sha256: str = ""
+    familiarity: FamiliarityInfo | None = None  # of the model, whose file lies beside this
     difference: float = 0.0  # of a probability, from torch, on the images it was compared on
     seconds: float = 0.0  # for one of them
     torch_seconds: float = 0.0
@@ -73,12 +76,14 @@ class NetworkGraph(ImagePredictor):
         if hashlib.sha256(content).hexdigest() != facts.sha256:
             raise CheckpointError(f"{self._path} is damaged (its checksum differs); {FIX}.")
         self._session = open_graph(self._path, content, FIX, threads)
+        self._outputs = [output.name for output in self._session.get_outputs()]
+        self._familiarity = read_familiarity(folder, facts.familiarity, FIX) if facts.familiarity else None
 
     def predict_batch(self, images: Sequence[ImageLike]) -> list[Prediction]:
         predictions = []
         for image in as_batch(images):
-            values, tag = self._probabilities(image)
-            predictions.append(Prediction(most_probable(values)[0], values, tag, image, self.classes))
+            values, tag, unfamiliar = self._probabilities(image)
+            predictions.append(Prediction(most_probable(values)[0], values, tag, image, self.classes, unfamiliar))
         return predictions
 
     def mark_batch(self, images: Sequence[Pixels]) -> list[Marks]:
@@ -86,36 +91,42 @@ class NetworkGraph(ImagePredictor):
 
     def _mark(self, image: Pixels) -> Marks:
         if len(self.classes) > 2 or len(self._flips) > 1:
-            values, tag = self._probabilities(image)
-            return Marks(*most_probable(values), tag)
-        ((logits, tag),) = self._views(image)
+            values, tag, unfamiliar = self._probabilities(image)
+            return Marks(*most_probable(values), tag, unfamiliar)
+        ((logits, tag, unfamiliar),) = self._views(image)
         # Softmax of two is the logistic function of their difference: one map is up-sampled, not two.
         lead = upsample(logits[1] - logits[0], image.shape[:2])
         mask = (lead > 0).view(np.uint8)
-        return Marks(mask, _logistic(np.abs(lead, out=lead)), tag)
+        return Marks(mask, _logistic(np.abs(lead, out=lead)), tag, unfamiliar)
 
-    def _probabilities(self, image: Pixels) -> tuple[Values, float | None]:
-        """[K, H, W] and the tag head's probability of a lesion, averaged over the mirror images."""
+    def _probabilities(self, image: Pixels) -> tuple[Values, float | None, Unfamiliarity | None]:
+        """[K, H, W] and the tag head's probability of a lesion, averaged over the mirror images; the warning."""
         total: Values | None = None
-        tags = []
-        for logits, tag in self._views(image):
+        tags, warning = [], None
+        for logits, tag, unfamiliar in self._views(image):
+            warning = warning or unfamiliar
             values = _softmax(upsample(logits, image.shape[:2]))
             total = values if total is None else total + values
             tags += [] if tag is None else [tag]
         assert total is not None
         mean = total if len(self._flips) == 1 else total / np.float32(len(self._flips))
-        return mean, float(np.mean(tags)) if tags else None
+        return mean, float(np.mean(tags)) if tags else None, warning
 
-    def _views(self, image: Pixels) -> Iterator[tuple[Values, float | None]]:
-        """Logits [K, h, w] of the image and its mirror images, turned back, each with its tag."""
+    def _views(self, image: Pixels) -> Iterator[tuple[Values, float | None, Unfamiliarity | None]]:
+        """Logits [K, h, w] of the image and its mirror images, turned back, each with its tag; the image's warning."""
         small = resize_image(image, self._shape)
         for axes in self._flips:
             batch = np.ascontiguousarray(np.flip(small, axes).transpose(2, 0, 1)[None], np.float32) / np.float32(255)
-            logits, *tags = run_graph(self._session, self._path, {"network_input": batch}, FIX)
-            if not all(np.isfinite(values).all() for values in (logits, *tags)):
+            found = dict(
+                zip(self._outputs, run_graph(self._session, self._path, {"network_input": batch}, FIX), strict=True)
+            )
+            if not all(np.isfinite(values).all() for values in found.values()):
                 raise unusable(self._path, "it gives values that are not finite numbers", FIX)
-            tag = float(_softmax(tags[0][0])[1]) if tags else None
-            yield np.flip(logits[0], tuple(axis + 1 for axis in axes)), tag
+            tag = float(_softmax(found["tag_logits"][0])[1]) if "tag_logits" in found else None
+            unfamiliar = None
+            if not axes and self._familiarity is not None:
+                unfamiliar = self._familiarity.assess(small, found["features"][0] if "features" in found else None)
+            yield np.flip(found["logits"][0], tuple(axis + 1 for axis in axes)), tag, unfamiliar
 
 
 def _logistic(values: Values) -> Values:

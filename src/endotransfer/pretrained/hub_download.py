@@ -12,9 +12,11 @@ from pathlib import Path
 from endotransfer.errors import CheckpointError, ConfigError, EndotransferError, shortened
 from endotransfer.io import LARGEST_TEXT
 
-LARGEST = {"weights.safetensors": 4 * 2**30, "model.onnx": 2**31}  # of any other: LARGEST_TEXT
-FILES = ("config.json", "weights.safetensors", "README.md", "labels.json", "model.onnx")
-NEEDED = FILES[:2]
+LARGEST = {  # of any other: LARGEST_TEXT
+    "weights.safetensors": 4 * 2**30, "model.onnx": 2**31, "familiarity.safetensors": 2**26,
+}  # fmt: skip
+NEEDED = ("config.json", "weights.safetensors")
+FILES = (*NEEDED, "familiarity.safetensors", "README.md", "labels.json", "model.onnx")
 
 
 def fetch_model(repository: str, revision: str | None = None) -> Path:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 from endotransfer.data.folders.listing import printable
 from endotransfer.engine.model_info import ModelInfo
-from endotransfer.engine.read_model import read_model_info, read_model_weights
+from endotransfer.engine.read_model import COPY_AGAIN, read_model_info, read_model_weights
 from endotransfer.errors import CheckpointError, ConfigError
+from endotransfer.familiarity.familiarity_file import FILE as FAMILIARITY
+from endotransfer.familiarity.familiarity_file import familiarity_bytes
 from endotransfer.io import read_bounded, write_atomically
 from endotransfer.publish.half_weights import as_file, halved
 from endotransfer.publish.hub_card import hub_card
@@ -29,12 +31,15 @@ def write_hub_folder(run: Path, out: Path, asked: Publication) -> Path:
     own = Results.read_if_whole(run / "results.json")
     results = [Results.read(path) for path in asked.results] or ([own] if own else [])
     pictures = {path.name: asked.picture_bytes(path) for path in asked.pictures}
+    usual = None if info.familiarity is None else familiarity_bytes(folder, info.familiarity, COPY_AGAIN)
     info = _without_paths(info.model_copy(update={"sha256": digest, "onnx": None}))
     card = hub_card(_card_of(folder), info, results, asked, own.temperature if own else None)
     new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     try:
         write_atomically(out / "weights.safetensors", content, CheckpointError)
+        if usual is not None:
+            write_atomically(out / FAMILIARITY, usual, CheckpointError)
         write_atomically(out / "config.json", sealed(info.to_json()), CheckpointError)
         for name, picture in pictures.items():
             write_atomically(out / name, picture, CheckpointError)

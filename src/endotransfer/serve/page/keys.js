@@ -73,8 +73,11 @@ function actionOf(event) {
   return ACTIONS[key] ?? ACTIONS[small];
 }
 
+/** Whether the image, wherever it is at home now, or the grid in its place is to be seen. */
+const inView = () => Boolean(element("viewport").offsetParent) || (inGrid() && !element("images").hidden);
+
 addEventListener("keydown", (event) => {
-  if (typing(event) || event.altKey || !element("viewport").offsetParent) return;
+  if (typing(event) || event.altKey || !inView()) return;
   const action = actionOf(event);
   if (!action) return;
   event.preventDefault();
