@@ -52,7 +52,7 @@ def _page(command: Command, docs: Path) -> str:
 def _table(title: str, parameters: list[Parameter]) -> list[str]:
     if not parameters:
         return []
-    rows = [f"| `{_cell(_plain(one.written))}` | {_cell(one.meaning)} | {_cell(one.limits)} |" for one in parameters]
+    rows = [f"| `{_plain(one.written)}` | {_cell(one.meaning)} | {_cell(one.limits)} |" for one in parameters]
     return [f"## {title}", "\n".join(["| | meaning | |", "|---|---|---|", *rows])]
 
 

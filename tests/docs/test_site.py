@@ -48,6 +48,7 @@ def test_every_command_has_its_page_with_all_its_options(site: Path) -> None:
         page = text_of((site / command.page).with_suffix(".html"))
         named = [one.written.split()[0] for one in (*command.arguments, *command.options)]
         assert [name for name in named if name not in page] == [], command.name
+        assert "\\|" not in page, command.name  # choices as they are typed
 
 
 def test_a_link_to_a_file_outside_the_documentation_leads_to_its_page(site: Path) -> None:
