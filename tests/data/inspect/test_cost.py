@@ -1,4 +1,4 @@
-"""Inspecting a folder costs each image about what decoding it costs: large folders are a minute's work, not an hour's."""
+"""Inspecting a folder costs an image about what decoding it costs: thousands are the work of a minute, not an hour."""
 
 import resource
 from pathlib import Path
