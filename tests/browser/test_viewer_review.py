@@ -103,6 +103,7 @@ def test_accepting_over_a_drawing_is_asked_and_can_be_taken_back(visit: Callable
     page.wait_for_selector("#confirm", state="hidden")  # until then keys belong to the dialog
     page.keyboard.press("a")
     page.click("#confirm button:has-text('Leave it')")
+    page.wait_for_selector("#confirm", state="hidden")
     assert read_review(images, name).decision == "corrected"  # type: ignore[union-attr]
     visit.expected.append(CONFLICT)  # type: ignore[attr-defined]
     page.keyboard.press("a")

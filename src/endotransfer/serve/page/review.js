@@ -45,15 +45,25 @@ function decide(decision, taken = "draft") {
     const problem = whyNot(image, decision, taken);
     if (problem) return tell(problem);
     const side = { accepted: state.left, corrected: taken, rejected: modelOf(state.left) === null ? "model0" : state.left }[decision];
-    sending = true;
-    try {
-      await settled();
-      await send(image, decision, side);
-    } finally {
-      sending = false;
-    }
+    const doubt = await sent(image, decision, side);
+    // Nothing is being sent while it is asked: the key after the answer must not be lost.
+    if (doubt && await confirmed(doubt, "Put it aside")) await sent(image, decision, side, true);
     return undefined;
   });
+}
+
+/**
+ * What must be asked before it is done, if anything.
+ * @param {OpenImage} image @param {Decision} decision @param {string} side @param {boolean} [agreed]
+ */
+async function sent(image, decision, side, agreed = false) {
+  sending = true;
+  try {
+    await settled();
+    return await send(image, decision, side, agreed);
+  } finally {
+    sending = false;
+  }
 }
 
 /** @param {OpenImage} image @param {Decision} decision @param {string} taken */
@@ -90,8 +100,8 @@ function question(image, decision, side, agreed) {
   };
 }
 
-/** @param {OpenImage} image @param {Decision} decision @param {string} side @param {boolean} [agreed] */
-async function send(image, decision, side, agreed = false) {
+/** @param {OpenImage} image @param {Decision} decision @param {string} side @param {boolean} agreed */
+async function send(image, decision, side, agreed) {
   const labels = Uint8Array.from(labelsOf(image, side) ?? []);
   const asked = question(image, decision, side, agreed);
   const [before, drawn] = [image.review?.number ?? null, image.version];
@@ -100,10 +110,7 @@ async function send(image, decision, side, agreed = false) {
     const mask = await toPng(labels, image.width, image.height);
     told = await sendForm("PUT", `${image.path}/review`, { review: JSON.stringify(asked), mask }, image.revision);
   } catch (error) {
-    if (refusedAs(error, "over-correction")) {
-      if (await confirmed(error.message, "Put it aside")) await send(image, decision, side, true);
-      return;
-    }
+    if (refusedAs(error, "over-correction")) return error.message;
     if (refusedAs(error, "changed")) await meanwhile(image, error);
     throw error;
   }
@@ -120,6 +127,7 @@ async function send(image, decision, side, agreed = false) {
   emit("sides");
   emit("reviewed");
   if (input("advance").checked && state.image === image) await goOn();
+  return null;
 }
 
 /**
