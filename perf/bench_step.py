@@ -22,6 +22,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from endotransfer.batch import Batch, PassBatch, SourceBatch, TargetBatch
 from endotransfer.config import ModelConfig, TrainingConfig
+from endotransfer.engine.graphs import OFTEN
 from endotransfer.engine.map_store import MapStore
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.engine.start_fabric import start_fabric
@@ -132,12 +133,17 @@ def own_step(setting: Setting, trainer: Trainer) -> Step:
     def step() -> None:
         trainer._train_step([batch], epoch)
 
-    for _ in range(5):
+    def record() -> None:
+        """As training does at the beginning of a stage, and again after its first steps."""
+        if trainer.graphs is not None:
+            assert trainer.whole_steps is not None
+            if not trainer.whole_steps.record(epoch.stage):
+                trainer.graphs.record()
+
+    record()
+    for _ in range(OFTEN):
         step()
-    if trainer.graphs is not None:  # recorded after an epoch's first steps, as in training
-        whole = trainer.whole_steps is not None and trainer.whole_steps.record(epoch.stage)
-        if not whole:
-            trainer.graphs.record()
+    record()
     return step
 
 

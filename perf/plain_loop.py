@@ -57,7 +57,12 @@ class PlainLoop:
         with torch.cuda.graph(graph):
             torch.autograd.backward(loss(self.images, self.masks))
             self.optimiser.step()
-        return graph.replay
+        self.graph = graph
+        return self.replay
+
+    def replay(self) -> None:  # pragma: needs cuda
+        """A method of the loop, so that whoever holds the step holds the weights that the graph writes to."""
+        self.graph.replay()
 
 
 def best_plain_step(
