@@ -26,6 +26,7 @@ class Advent(Lta):
     name = "advent"
     summary = "ADVENT: critics on self-information maps, or (minent) the target's entropy itself"
     presets: ClassVar[dict[str, RawConfig]] = {"adversarial": {}, "minent": {"objective": "entropy"}}
+    records_steps = True
     Config: ClassVar[type[Strict]] = AdventConfig
     config: AdventConfig
 

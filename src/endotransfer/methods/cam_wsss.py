@@ -56,6 +56,7 @@ class CamWsss(Method):
     summary = "class activation maps of the tag classifier label the target; source masks beside them"
     presets: ClassVar[dict[str, RawConfig]] = {"default": {}, "equivariance": {"equivariance": 0.1}}
     needs = Needs(tags=True)
+    records_steps = True
     Config: ClassVar[type[Strict]] = CamWsssConfig
     config: CamWsssConfig
     segmenter: Segmenter

@@ -28,6 +28,7 @@ class CRSTConfig(CBSTConfig):
 class CRST(CBST):
     name = "crst"
     summary = "CBST with confidence regularisation (MRKLD): not too sure of pseudo-labels"
+    records_steps = True
     Config: ClassVar[type[Strict]] = CRSTConfig
     config: CRSTConfig
 

@@ -49,6 +49,7 @@ class Transferability(Method):
     revision = 2
     phases: ClassVar[dict[str, tuple[str, ...]]] = {"net": ("segmenter",), "critic": ("critic",)}
     presets: ClassVar[dict[str, RawConfig]] = {"default": {}, "tags": {"fill_normal": True}}
+    records_steps = True
     Config: ClassVar[type[Strict]] = TransferabilityConfig
     config: TransferabilityConfig
     critic: FeatureCritic

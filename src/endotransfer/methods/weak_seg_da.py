@@ -56,6 +56,7 @@ class WeakSegDa(Method):
     summary = "WeakSegDA: image scores of each class learn the tags; critics align each class's features"
     revision = 2
     presets: ClassVar[dict[str, RawConfig]] = {"default": {}}
+    records_steps = True
     Config: ClassVar[type[Strict]] = WeakSegDaConfig
     config: WeakSegDaConfig
     critic: SoftmaxCritic
