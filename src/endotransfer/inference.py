@@ -101,17 +101,27 @@ def mean_features(outputs: Sequence[SegOutput]) -> NDArray[np.float32]:
     return found
 
 
+def logits_of(output: SegOutput, part: slice, size: tuple[int, int]) -> Tensor:
+    """Logits [N, K, H, W] of `part` of the batch, up-sampled to `size` = (H, W)."""
+    return interpolate(output.logits[part].float(), size=size, mode="bilinear", align_corners=False)
+
+
 def logits_at(output: SegOutput, index: int, size: tuple[int, int]) -> Tensor:
     """Logits [K, H, W] of one image of the batch, up-sampled to `size` = (H, W)."""
-    return interpolate(output.logits[index : index + 1].float(), size=size, mode="bilinear", align_corners=False)[0]
+    return logits_of(output, slice(index, index + 1), size)[0]
+
+
+def mean_probabilities_of(outputs: Sequence[SegOutput], part: slice, size: tuple[int, int]) -> Tensor:
+    """[N, K, H, W] of `part` at `size` = (H, W), averaged over `outputs` one by one: maps may be large."""
+    total = logits_of(outputs[0], part, size).softmax(1)
+    for output in outputs[1:]:
+        total += logits_of(output, part, size).softmax(1)
+    return total if len(outputs) == 1 else total / len(outputs)
 
 
 def mean_probabilities(outputs: Sequence[SegOutput], index: int, size: tuple[int, int]) -> Tensor:
-    """[K, H, W] of one image at `size` = (H, W), averaged over `outputs` one by one: maps may be large."""
-    total = logits_at(outputs[0], index, size).softmax(0)
-    for output in outputs[1:]:
-        total += logits_at(output, index, size).softmax(0)
-    return total if len(outputs) == 1 else total / len(outputs)
+    """[K, H, W] of one image at `size` = (H, W)."""
+    return mean_probabilities_of(outputs, slice(index, index + 1), size)[0]
 
 
 def tag_probabilities(outputs: Sequence[SegOutput], count: int) -> list[float] | list[None]:

@@ -1,5 +1,6 @@
 """Every test image is scored, once, at its own size."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 from endotransfer.batch import LESION, NORMAL, Sample, SegOutput
 from endotransfer.data.folders.classes import Classes
 from endotransfer.engine.evaluate import evaluate_samples
+from endotransfer.engine.inferred_group import MOST_VALUES
 from endotransfer.errors import DataError
 
 CPU = torch.device("cpu")
@@ -55,6 +57,24 @@ def test_a_perfect_rule_scores_nearly_perfectly_at_the_masks_own_size(samples: l
     assert sum(int(image.matrix.sum()) for image in scores.images()) == sum(
         (32 + index % 7) * (35 + index % 7) for index in range(101)
     )
+
+
+def test_images_counted_together_score_as_each_by_itself(
+    samples: list[Sample], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a GPU: images of one size, with masks or without, are counted in one go, a few at a time."""
+    by_size = sorted(samples, key=lambda sample: int(sample.key.split("/")[1]) % 7)
+    mixed = [replace(sample, mask=None) if index % 5 == 0 else sample for index, sample in enumerate(by_size)]
+
+    def evaluated() -> tuple[object, object]:
+        scores, figures = evaluate_samples(
+            bright_is_lesion, mixed, Classes(), (40, 40), CPU, student=bright_is_lesion, pranet=True
+        )
+        return scores.rows(), figures
+
+    alone = evaluated()
+    monkeypatch.setitem(MOST_VALUES, "cpu", 3 * 2 * 35 * 38)
+    assert evaluated() == alone
 
 
 def test_images_without_masks_leave_only_what_tags_can_tell(samples: list[Sample]) -> None:

@@ -24,7 +24,7 @@ from torchmetrics.functional.classification import (
 from endotransfer import metrics
 from endotransfer.batch import IGNORE
 from endotransfer.errors import DataError
-from endotransfer.metrics.counts import Labels
+from endotransfer.metrics.counts import Labels, confusions
 from endotransfer.metrics.rates import Statistic
 from tests.properties import examples
 
@@ -203,3 +203,21 @@ def quickest(work: Callable[[], object], times: int = 10) -> float:
         work()
         seconds.append(time.perf_counter() - start)
     return min(seconds)
+
+
+@given(st.integers(1, 4), st.integers(2, 5), st.integers(0, 999))
+def test_images_counted_at_once_are_counted_one_by_one(images: int, classes: int, seed: int) -> None:
+    draw = torch.Generator().manual_seed(seed)
+    predictions, truths = torch.randint(0, classes, (2, images, 4, 5), generator=draw).to(torch.uint8)
+    truths[torch.rand(truths.shape, generator=draw) < 0.2] = IGNORE
+    names = [f"image {index}" for index in range(images)]
+    together = confusions(predictions, truths, classes, names)
+    alone = [metrics.confusion(*pair, classes) for pair in zip(predictions, truths, strict=True)]
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_of_images_counted_at_once_the_one_with_an_unknown_class_is_named() -> None:
+    predictions, truths = torch.zeros(2, 3, 4, 4, dtype=torch.uint8)
+    truths[1, 2, 2] = 7
+    with pytest.raises(DataError, match=r"second.*7"):
+        confusions(predictions, truths, 2, ["first", "second", "third"])

@@ -87,8 +87,9 @@ def measured(seeds: list[int], *, lesions: bool = True) -> CalibrationSummary:
     whole = PixelCalibration(lesions)
     for seed in seeds:
         probabilities, truth = image(seed)
-        best, mask = probabilities.max(0)
-        whole.add(PixelCalibration.count(levels_of(probabilities, best), mask.byte(), torch.from_numpy(truth)))
+        best, mask = probabilities[None].max(1)
+        levels = levels_of(probabilities[None], best)
+        whole.add(PixelCalibration.count(levels, mask.byte(), torch.from_numpy(truth)[None]))
     found = whole.summary()
     assert found is not None
     return found

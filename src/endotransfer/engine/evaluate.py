@@ -1,92 +1,24 @@
 """Evaluation in one pass over the test images: read, infer, score, all at the size of each image's own mask."""
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
-from endotransfer.batch import LESION, UNKNOWN_TAG, Sample
+from endotransfer.batch import LESION, Sample
 from endotransfer.data.folders.classes import Classes
 from endotransfer.data.pipeline.decode_cache import DecodeCache
-from endotransfer.distributed import gather_texts, rank, world_size
+from endotransfer.distributed import rank, world_size
+from endotransfer.engine.counters import Counters
 from endotransfer.engine.evaluation_images import READERS, EvaluationImage, read_batches
+from endotransfer.engine.inferred_group import InferredGroup, infer_groups
+from endotransfer.engine.measurements import Measurements, gathered
 from endotransfer.engine.tag_agreement import TagAgreement
-from endotransfer.inference import (
-    Forward,
-    InferenceGeometry,
-    forward_views,
-    logits_at,
-    mean_probabilities,
-    tag_probabilities,
-    to_batch,
-)
+from endotransfer.inference import Forward, InferenceGeometry, forward_views, tag_probabilities, to_batch
 from endotransfer.metrics import Scores
-from endotransfer.metrics.counts import Counts, confusion
-from endotransfer.metrics.pixel_calibration import PixelCalibration, levels_of
+from endotransfer.metrics.pixel_calibration import PixelCalibration
 from endotransfer.metrics.pranet import PraNetScores
-
-
-@dataclass(frozen=True)
-class InferredImage:
-    """What the network predicts for one test image, at the image's own size."""
-
-    image: EvaluationImage
-    probabilities: Tensor  # [K, H, W], where it was computed
-    mask: Tensor  # uint8 [H, W]
-    peak: float  # the highest lesion probability
-    tag_probability: float | None
-    student: Tensor | None  # the student's mask, uint8 [H, W]
-    levels: Tensor | None  # int16 [2, H, W] as `levels_of`, where there is ground truth
-
-
-@dataclass(frozen=True)
-class Measurements:
-    """All that is counted.  `protocol`: the figures of the PraNet protocol, on request."""
-
-    scores: Scores
-    agreement: TagAgreement
-    calibration: PixelCalibration
-    protocol: PraNetScores | None
-
-    def add(self, found: Sequence[InferredImage], counted: Iterable["Counted"]) -> None:
-        """Take in a batch and what the threads counted of it, image by image: some of it depends on the order."""
-        for one, of_one in zip(found, counted, strict=True):
-            sample, truth = one.image.sample, one.image.truth
-            if of_one.calibration is not None:
-                self.calibration.add(of_one.calibration)
-            if truth is not None and self.protocol is not None:
-                self.protocol.update(one.probabilities[1:].sum(0).cpu().numpy(), truth, sample.key)
-            if self.scores.lesions and sample.tag != UNKNOWN_TAG:
-                self.agreement.add(sample.tag, one.peak, of_one.mask, one.tag_probability, of_one.student)
-
-    def count(self, found: InferredImage) -> "Counted":
-        """Count one image's pixels, where they are.  Runs in a thread: what adds up is returned instead of added."""
-        sample, truth = found.image.sample, found.image.truth
-        mask, calibration = _on_host(found.mask), None
-        if truth is not None and found.levels is not None:
-            there = torch.tensor(truth).to(found.mask.device)  # a copy: masks may be read-only
-            matrix = confusion(found.mask, there, len(self.scores.classes), sample.key)
-            self.scores.update(
-                mask, truth, key=sample.key, group=sample.group, finding=sample.finding, tag=sample.tag,
-                lesion_probability=found.tag_probability, matrix=matrix,
-            )  # fmt: skip
-            calibration = PixelCalibration.count(found.levels, found.mask, there)
-        return Counted(mask, None if found.student is None else _on_host(found.student), calibration)
-
-
-@dataclass(frozen=True)
-class Counted:
-    """Of one image: both masks [H, W] at hand, and what it adds to the calibration, where there is ground truth."""
-
-    mask: NDArray[np.uint8]
-    student: NDArray[np.uint8] | None
-    calibration: Counts | None
 
 
 @torch.inference_mode()
@@ -112,21 +44,17 @@ def evaluate_samples(
     own = samples[rank() :: world_size()] if shared else samples
     protocol = PraNetScores() if pranet and lesions else None
     measured = Measurements(Scores(classes.names, lesions), TagAgreement(), PixelCalibration(lesions), protocol)
-    waiting: tuple[Sequence[InferredImage], Iterator[Counted]] | None = None
-    with ThreadPoolExecutor(READERS) as counters:
+    with ThreadPoolExecutor(READERS) as threads:
+        counters = Counters(threads, measured)
         batches = read_batches(
             own, classes, geometry.size, batch, keep_contradictions=keep_contradictions, cache=decode_cache
         )
         for images in batches:
-            found = _infer(images, forward, student, device, dtype, flips=flips)
-            before, waiting = waiting, (found, counters.map(measured.count, found))  # while the network goes on
-            if before is not None:
-                measured.add(*before)
+            counters.take(_infer(images, forward, student, device, dtype, flips=flips, keep=protocol is not None))
             if progress is not None:
                 progress(len(images))
-        if waiting is not None:
-            measured.add(*waiting)
-    measured = _gathered(measured, device) if shared else measured
+        counters.finish()
+    measured = gathered(measured, device) if shared else measured
     scores, calibration = measured.scores, measured.calibration.summary()
     if lesions and _only_normal_is_drawn(samples, scores):
         # an IoU over normal images alone would say nothing of lesions
@@ -137,56 +65,13 @@ def evaluate_samples(
 
 def _infer(
     images: Sequence[EvaluationImage], forward: Forward, student: Forward | None, device: torch.device,
-    dtype: torch.dtype, *, flips: bool,
-) -> list[InferredImage]:  # fmt: skip
-    """One image after the other, since maps at their own size may be large; a GPU is waited for once a batch."""
+    dtype: torch.dtype, *, flips: bool, keep: bool,
+) -> Iterator[InferredGroup]:  # fmt: skip
     inputs = to_batch([image.input for image in images], device, dtype)
     outputs = forward_views(forward, inputs, flips=flips)
+    of_student = student(inputs) if student is not None else None
     chances = tag_probabilities(outputs, len(images))
-    second = student(inputs) if student is not None else None
-    maps = [mean_probabilities(outputs, index, image.size) for index, image in enumerate(images)]
-    masks, levels = zip(*map(_mask_and_levels, images, maps), strict=True)
-    tagged = [image.sample.tag != UNKNOWN_TAG for image in images]
-    students = [
-        _argmax(logits_at(second, index, image.size)) if second is not None and tagged[index] else None
-        for index, image in enumerate(images)
-    ]
-    peaks = torch.stack([1 - one[0].min() for one in maps]).tolist()
-    return [
-        InferredImage(image, probabilities, mask, peak, chance, other, steps)
-        for image, probabilities, mask, peak, chance, other, steps in zip(
-            images, maps, masks, peaks, chances, students, levels, strict=True
-        )
-    ]  # fmt: skip
-
-
-def _mask_and_levels(image: EvaluationImage, probabilities: Tensor) -> tuple[Tensor, Tensor | None]:
-    """uint8 [H, W] and, where there is ground truth, int16 [2, H, W] of `levels_of`: small, since they travel."""
-    best, mask = probabilities.max(0)
-    return mask.to(torch.uint8), levels_of(probabilities, best) if image.truth is not None else None
-
-
-def _argmax(values: Tensor) -> Tensor:
-    """[K, H, W] -> uint8 [H, W], as `argmax`, which takes seven times as long on a CPU."""
-    return values.max(0).indices.to(torch.uint8)
-
-
-def _on_host(mask: Tensor) -> NDArray[np.uint8]:
-    return np.asarray(mask.cpu().numpy(), dtype=np.uint8)
-
-
-def _gathered(measured: Measurements, device: torch.device) -> Measurements:
-    """The measurements of all processes, the same in each."""
-    empty = measured.scores
-    counts = measured.calibration.counts.tolist()
-    own = json.dumps({"rows": empty.rows(), "agreement": vars(measured.agreement), "calibration": counts})
-    scores, agreement = Scores(empty.classes, empty.lesions), TagAgreement()
-    calibration = PixelCalibration(empty.lesions)
-    for part in map(json.loads, gather_texts(own, device)):
-        scores.merge(Scores.from_rows(empty.classes, part["rows"], empty.lesions))
-        agreement.merge(part["agreement"])
-        calibration.add(np.array(part["calibration"], np.int64))
-    return Measurements(scores, agreement, calibration, measured.protocol)
+    return infer_groups(images, outputs, of_student, chances, keep_probabilities=keep)
 
 
 def _only_normal_is_drawn(samples: Sequence[Sample], scores: Scores) -> bool:

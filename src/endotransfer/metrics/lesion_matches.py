@@ -35,9 +35,11 @@ def lesion_matches(
     and `ignored` pixels do not count as pixels.  A mask that paints everything finds every lesion this way,
     so read it beside precision or Dice.
     """
-    if not (prediction.any() or truth.any()):
+    part = _around(prediction | truth)
+    if part is None:
         return LesionMatches(0, 0, 0)
-    counted = np.ones_like(truth, dtype=bool) if ignored is None else ~ignored
+    prediction, truth = prediction[part], truth[part]  # lesions are small: most of the image is not looked at again
+    counted = np.ones_like(truth, dtype=bool) if ignored is None else ~ignored[part]
     true_size, covered = _sizes(truth & counted, prediction, counted)
     predicted_size, touching = _sizes(prediction, truth, counted)
     lesion = true_size >= min_pixels
@@ -46,11 +48,20 @@ def lesion_matches(
     return LesionMatches(int(found.sum()), int(lesion.sum()), int(invented.sum()))
 
 
+def _around(mask: Mask) -> tuple[slice, slice] | None:
+    """The smallest rectangle with all that is marked; None where nothing is."""
+    rows = np.flatnonzero(mask.any(1))
+    if not rows.size:
+        return None
+    columns = np.flatnonzero(mask.any(0))
+    return slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+
+
 def _sizes(mask: Mask, other: Mask, counted: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each component of `mask`: its counted pixels, and how many of those lie in `other`."""
     from scipy.ndimage import label  # here, because scipy.ndimage is slow to import
 
     components, number = label(mask, structure=np.ones((3, 3)))
-    size = np.bincount(components[counted], minlength=number + 1)[1:]  # component 0 is the background
-    shared = np.bincount(components[counted & other], minlength=number + 1)[1:]
-    return size, shared
+    pairs = np.where(counted, 2 * components + other, 0)  # pair 0 is background, as component 0
+    table = np.bincount(pairs.ravel(), minlength=2 * (number + 1)).reshape(-1, 2)[1:]
+    return table.sum(1), table[:, 1]

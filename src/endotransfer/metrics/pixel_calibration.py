@@ -48,8 +48,8 @@ class CalibrationSummary(BaseModel):
 
 
 def levels_of(probabilities: Tensor, best: Tensor) -> Tensor:
-    """Of lesion and of the predicted class, in thousandths: [K, H, W] and its maximum [H, W] -> int16 [2, H, W]."""
-    return probability_levels(torch.stack([1 - probabilities[0], best]))
+    """Of lesion and of the predicted class, in thousandths: [N, K, H, W] and its maxima -> int16 [2, N, H, W]."""
+    return probability_levels(torch.stack([1 - probabilities[:, 0], best]))
 
 
 @dataclass
@@ -64,7 +64,7 @@ class PixelCalibration:
 
     @staticmethod
     def count(levels: Tensor, mask: Tensor, truth: Tensor) -> Counts:
-        """What one image adds: `levels` [2, H, W] of `levels_of`, `mask` and `truth` [H, W].  Safe in any thread."""
+        """What images add: `levels` [2, N, H, W] of `levels_of`, `mask` and `truth` [N, H, W].  Safe in any thread."""
         known = truth != IGNORE
         of_lesion = outcome_counts(levels[0], truth != 0, known)
         return np.stack([of_lesion, outcome_counts(levels[1], mask == truth, known)])
