@@ -187,6 +187,8 @@ def draw_growth(path: Path, measured: dict[str, dict[int, dict[str, float]]]) ->
         memory.set(ylabel="MB", ylim=(0, None))
         place.legend(loc="upper left", fontsize=7)
         memory.legend(loc="lower right", fontsize=7)
+        for axis in (place, memory):
+            axis.set_ylim(0, 1.25 * axis.get_ylim()[1])  # room for the legend above both lines
     figure.savefig(path, metadata={"Date": None})
 
 

@@ -20,6 +20,7 @@ from endotransfer.data.pipeline.host_copy import HostCopy
 from endotransfer.distributed import sum_over_processes
 from endotransfer.errors import TrainingDiverged
 from endotransfer.pseudo_labels.assign import CLEAR, assign, assign_clear
+from endotransfer.pseudo_labels.in_parts import image_by_image
 from endotransfer.pseudo_labels.labelling_summary import LabellingSummary
 from endotransfer.pseudo_labels.logit_cache import LogitCache
 from endotransfer.pseudo_labels.rules import LabelRule, RuleContext
@@ -67,7 +68,8 @@ def label_target_set(
     state = ThresholdState(classes, device=where)
 
     def count(maps: Tensor, batch: PassBatch) -> None:
-        state.update(_at(maps[:, :classes], target.size, where))
+        for _, some in image_by_image(maps[:, :classes]):
+            state.update(_at(some, target.size, where))
         if image_labeller is not None:
             image_labeller.observe(*_unpack(maps.to(where).float(), classes), _tags(batch, where))
 
@@ -83,11 +85,15 @@ def label_target_set(
     labelled = torch.zeros(classes, dtype=torch.int64, device=thresholds.device)
     images = 0
     for number, batch in enumerate(target.without_images()):
-        logits, scores = _unpack(_at(cache.get(number), target.size, where), classes)
-        labels = label(logits, thresholds)
-        if image_labeller is not None:
-            lesion = (_tags(batch, where) == LESION).view(-1, 1, 1)
-            labels = torch.where(lesion, image_labeller.label(logits, scores, labels), labels)
+        parts = []
+        for place, maps in image_by_image(cache.get(number)):
+            logits, scores = _unpack(_at(maps, target.size, where), classes)
+            labels = label(logits, thresholds)
+            if image_labeller is not None:
+                lesion = (_tags(batch, where)[place] == LESION).view(-1, 1, 1)
+                labels = torch.where(lesion, image_labeller.label(logits, scores, labels), labels)
+            parts.append(labels)
+        labels = torch.cat(parts)
         tags = None if batch.tags is None else batch.tags.to(labels.device)
         context = RuleContext(classes, tags, partial(target.superpixels, batch.keys))
         for rule in rules:

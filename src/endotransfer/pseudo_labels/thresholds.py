@@ -17,6 +17,7 @@ from torch import Tensor
 
 from endotransfer.distributed import sum_over_processes
 from endotransfer.errors import ConfigError
+from endotransfer.pseudo_labels.in_parts import in_parts
 from endotransfer.pseudo_labels.log_odds import predicted_log_odds
 
 OCTAVES = range(2, 12)  # 2**2 to 2**12, on the scale "4 + distance from chance"
@@ -60,7 +61,7 @@ class ThresholdState:
     # PAPER: Algorithm 1 empties MP_k inside the image loop, so that only the last image would count; here it never is.
     def update(self, logits: Tensor) -> None:
         """Count the predictions of a batch: logits [B, K, H, W], at the size of the labels to be assigned."""
-        values, predicted = predicted_log_odds(logits.detach())
+        values, predicted = in_parts(predicted_log_odds, logits.detach())
         self.count(values.flatten(), predicted.flatten())
 
     def count(self, values: Tensor, predicted: Tensor) -> None:
