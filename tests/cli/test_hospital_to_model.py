@@ -14,7 +14,7 @@ from tests.cli.hospital import build
 # What `init` chose for this machine, made short; nothing here is needed for it to run.
 SHORT = (
     "training.epochs=2", "training.steps_per_epoch=1", "training.batch_source=2", "training.batch_target=2",
-    "training.accelerator=cpu", "training.workers=0", "training.loggers=[]", "method.local_steps=8",
+    "training.accelerator=cpu", "training.workers=0", "training.loggers=[]",
 )  # fmt: skip
 
 

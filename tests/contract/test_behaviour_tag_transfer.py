@@ -85,7 +85,7 @@ def test_local_scores_rank_lesions_of_target_images_without_masks(make_experimen
     masked = DecodedImages(sets.target, (SIZE, SIZE), sets.classes, masks=True)  # to measure only
     untrained = local_scores(build(make_experiment), masked)
     assert ranking(untrained, masked) == 0.5  # every pixel has the same score
-    with_tags, without = (build(make_experiment, local_steps=100) for _ in range(2))
+    with_tags, without = (build(make_experiment) for _ in range(2))
     for method, tagged in ((with_tags, True), (without, False)):
         method.prepare(source, WithOrWithoutTags(training_data.pass_set, tagged=tagged))  # type: ignore[arg-type]
     scores, scores_without = (local_scores(method, masked) for method in (with_tags, without))

@@ -15,7 +15,7 @@ from endotransfer.setup.backbone_file import backbone_of_file
 
 SMALL = [
     "training.epochs=2", "training.steps_per_epoch=2", "training.accelerator=cpu", "training.workers=0",
-    "training.loggers=[]", "method.local_steps=20",
+    "training.loggers=[]",
 ]  # fmt: skip
 
 

@@ -9,7 +9,6 @@ from endotransfer.errors import ConfigError
 ROBUST_FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
     "believe": ("lesion_labeller", lambda value: {"judge": "auto", "evidence": "local"}.get(str(value), value)),
     "lesion_rule": ("lesion_labeller", lambda value: {"set": "dataset_threshold"}.get(str(value), value)),
-    "evidence_steps": ("local_steps", lambda value: value),
     "target_balance": ("balance_by_tag", lambda value: {"tags": True, "pixels": False}.get(str(value), value)),
     "tag_rule": ("fill_normal", lambda value: {"fill_normal": True, "none": False}.get(str(value), value)),
 }  # fmt: skip
@@ -19,7 +18,7 @@ REMOVED = ("voting", "voting_iterations", "evidence_spread", "false_alarms")
 FIXED = (
     "untagged_mu", "untagged_warmup", "reduction", "pseudo_labels", "class_balance", "portion_start", "portion_step",
     "portion_stop", "alpha", "gamma", "centroid_average", "centroid_history", "critic_lr", "image_portion",
-    "evidence_lr",
+    "evidence_lr", "evidence_steps",
 )  # fmt: skip
 # Fields that single methods had, and what there is in their place.
 TAGS_ON_PIXELS = "normal_weight for images tagged normal, missed_weight for images tagged lesion"
@@ -30,7 +29,10 @@ GONE: dict[str, dict[str, str]] = {
     },
     "lta": {"tag_weight": TAGS_ON_PIXELS},
     "advent": {"tag_weight": TAGS_ON_PIXELS},
+    "tag_transfer": {"local_steps": "a constant, 400"},
 }
+
+AS_IT_IS = {"tag_weight": 0, "local_steps": 400}  # values of such fields with which nothing was other than it is now
 
 
 def with_present_names(settings: RawConfig) -> RawConfig:
@@ -59,8 +61,9 @@ def with_present_names(settings: RawConfig) -> RawConfig:
 
 def _of_one_method(settings: RawConfig) -> RawConfig:
     present, gone = dict(settings), GONE.get(str(settings.get("name")), {})
-    if present.get("tag_weight") == 0 and "tag_weight" in gone:  # off, as a finished run has written it out
-        del present["tag_weight"]
+    for old, value in AS_IT_IS.items():  # as a finished run has written it out
+        if old in gone and present.get(old) == value:
+            del present[old]
     for old in gone.keys() & present.keys():
         raise ConfigError(f"method.{old} is no part of {settings['name']} any more; in its place there is {gone[old]}.")
     if settings.get("name") == "fda" and "beta" in present:

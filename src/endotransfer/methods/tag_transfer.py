@@ -44,7 +44,6 @@ class TagTransferConfig(Strict):
     mu: float = Field(0.01, ge=0)  # of the centroid alignment, Eq. 7
     lesion_labeller: LesionLabeller = "auto"  # who labels images tagged lesion; auto: the first pass decides
     handover: float = Field(0.5, ge=0, le=1)  # the segmenter's share in splitting such an image, in the last pass
-    local_steps: int = Field(400, ge=1)  # of training the local layer, before all others
     place_prior: PlacePrior = "auto"  # whether that layer is told where source lesions lie; auto: their looks decide
     fill_normal: bool = True  # images tagged normal are labelled normal everywhere
     balance_by_tag: bool = True  # target loss averaged by kind of image instead of by pixel

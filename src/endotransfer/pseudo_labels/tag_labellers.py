@@ -26,6 +26,7 @@ from endotransfer.pseudo_labels.place_scores import PlaceScores
 from endotransfer.pseudo_labels.target_set import TargetSet
 
 Terms = dict[str, Tensor]
+LOCAL_STEPS = 400  # of training the local layer, before all others
 IMAGE_PORTION = (0.5, 0.9)  # of both sides of an image tagged lesion that is labelled, in the first and last pass
 
 
@@ -72,7 +73,6 @@ class LocalSettings:
 
     lesion_labeller: LesionLabeller
     handover: float
-    local_steps: int
     balance_by_tag: bool
     tag_head_weight: float
     missed_weight: float
@@ -92,7 +92,7 @@ class LocalTagLabeller(TagLabeller):
         self.choice.check(target)
         seen = source_examples(self.features, source, len(source)), target_examples(self.features, target)
         with torch.autocast(self.choice.tag_auroc.device.type, enabled=False):
-            taught = teach_with_places(*seen, self.settings.local_steps, self.settings.place_prior)
+            taught = teach_with_places(*seen, LOCAL_STEPS, self.settings.place_prior)
         self.scorer.teach(taught.weight, taught.bias)
         self.places.take(taught)
 
