@@ -6,7 +6,6 @@ memory, and beyond 32 MB each is fetched from the system and cleared anew: at tw
 
 from collections.abc import Callable, Iterator
 
-import torch
 from torch import Tensor
 
 MOST_VALUES = 2**19  # logits of a part on a processor: 2 MB; a GPU takes all at once
