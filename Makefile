@@ -82,8 +82,9 @@ fuzz: install
 	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz
 
 # The site, in site/: open site/index.html.  Strict: a link or an anchor that leads nowhere is an error.
+# Not --quiet, which silences warnings before --strict can count them.
 docs: install
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # Runs the tutorials and saves them with their outputs.
 notebooks: install

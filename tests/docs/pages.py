@@ -13,10 +13,11 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "endotransfer"
 README = ROOT / "README.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-GUIDE = ROOT / "docs" / "guide.md"
-FORMATS = ROOT / "docs" / "formats.md"
-PAGES = [README, CONTRIBUTING, *sorted((ROOT / "docs").glob("*.md"))]
-NOTES = [ROOT / "CHANGELOG.md", *sorted((ROOT / "docs" / "research").glob("*.md"))]  # what was, in the words of its day
+DOCS = ROOT / "docs"
+GUIDE = DOCS / "guide.md"
+FORMATS = DOCS / "formats.md"
+PAGES = [README, CONTRIBUTING, *sorted(DOCS.glob("*.md")), *sorted((DOCS / "results").glob("*.md"))]
+NOTES = [ROOT / "CHANGELOG.md", *sorted((DOCS / "research").glob("*.md"))]  # what was, in the words of its day
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -12,7 +12,7 @@ ROBUST_FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
     "target_balance": ("balance_by_tag", lambda value: {"tags": True, "pixels": False}.get(str(value), value)),
     "tag_rule": ("fill_normal", lambda value: {"fill_normal": True, "none": False}.get(str(value), value)),
 }  # fmt: skip
-# Measured as null on three transfers (docs/results.md), and gone with their code.
+# Measured as null on three transfers (docs/results/parts.md), and gone with their code.
 REMOVED = ("voting", "voting_iterations", "evidence_spread", "false_alarms")
 # Never varied to any use: constants of tag_transfer and its labellers.
 FIXED = (
