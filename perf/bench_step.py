@@ -30,7 +30,7 @@ from endotransfer.engine.trainer import Trainer
 from endotransfer.engine.training_data import TrainingData
 from endotransfer.methods import TaskInfo, method_config
 from endotransfer.pseudo_labels.logit_cache import LogitCache
-from perf.plain_loop import PlainLoop, Step, best_plain_step
+from perf.plain_loop import STEPS, PlainLoop, Step, best_plain_step
 from perf.timing import alternating_seconds, emit, matrix_rate, median_seconds
 from perf.untrained import untrained_weights
 
@@ -182,7 +182,7 @@ def measure_steps(images: int, limits: dict[str, float | None], *, compiled: boo
             flops = flops_of(own_step(setting, eager))
             trainer = make_trainer(setting, method, folder / method)
             step = own_step(setting, trainer)
-            seconds = alternating_seconds({"ours": step, "rival": plain})
+            seconds = alternating_seconds({"ours": step, "rival": plain}, each=3, run=STEPS)
             ours, rival = seconds["ours"], seconds["rival"]
             whole = pass_seconds(trainer, setting, folder / method) / PAPER_STEPS
             emit(

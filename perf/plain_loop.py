@@ -17,6 +17,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from endotransfer.models.segmenters.segmenter import Segmenter
 from perf.timing import alternating_seconds
 
+STEPS = 10  # in a row between two looks at the clock: training waits for a step only when the next is under way
 Step = Callable[[], None]
 Autocast = Callable[[], AbstractContextManager[object]]
 
@@ -83,7 +84,7 @@ def best_plain_step(
         _try(forms, "graphed, channels-last", lambda: _graphed(loop(channels_last=True)))
         if compiled:
             _try(forms, "compiled, graphed, channels-last", lambda: _graphed(loop(channels_last=True), compiled=True))
-    seconds = alternating_seconds(forms)
+    seconds = alternating_seconds(forms, each=3, run=STEPS)
     best = min(seconds, key=lambda form: seconds[form])
     return best, forms[best], seconds
 

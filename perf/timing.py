@@ -12,26 +12,29 @@ import torch
 SIDE = {"cuda": 8192, "cpu": 1024}  # of the matrices whose product gives a machine's rate
 
 
-def median_seconds(work: Callable[[], Any], repeats: int = 5, warmup: int = 1) -> float:
-    """The median wall time of `work`."""
+def median_seconds(work: Callable[[], Any], repeats: int = 5, warmup: int = 1, run: int = 1) -> float:
+    """The median wall time of `work`; with `run`, of one of so many in a row, as a loop makes them."""
     for _ in range(warmup):
         work()
     times = []
     for _ in range(repeats):
         wait_for_device()
         began = time.perf_counter()
-        work()
+        for _ in range(run):
+            work()
         wait_for_device()
-        times.append(time.perf_counter() - began)
+        times.append((time.perf_counter() - began) / run)
     return statistics.median(times)
 
 
-def alternating_seconds(works: dict[str, Callable[[], Any]], rounds: int = 3, each: int = 10) -> dict[str, float]:
+def alternating_seconds(
+    works: dict[str, Callable[[], Any]], rounds: int = 3, each: int = 10, run: int = 1
+) -> dict[str, float]:
     """The least of `rounds` medians of each, measured in turn, so that a busy machine is busy for all of them."""
     least = dict.fromkeys(works, float("inf"))
     for _ in range(rounds):
         for name, work in works.items():
-            least[name] = min(least[name], median_seconds(work, each, warmup=2))
+            least[name] = min(least[name], median_seconds(work, each, warmup=2, run=run))
     return least
 
 

@@ -4,6 +4,7 @@ Pixels uint8 [H, W, 3] of any size
   -> `network_input`       uint8 [h, w, 3], resized to the size at which the network sees images
   -> `to_batch`            float [B, 3, h, w] in [0, 1] on the device
   -> `forward_views`       one output for the images, or four with their mirror images; whole or by sliding window
+  -> `are_finite`          whether they are, for `require_finite`: a GPU need not be waited for at once
   -> `mean_probabilities`  [K, H, W] of one image, at its own size again
   -> `tag_probabilities`   the tag head's probability of a lesion, for each image
   -> `mean_features`       what the network makes of each image, for the warning about images unlike the training's
@@ -82,12 +83,22 @@ def forward_views(forward: Forward, images: Tensor, *, flips: bool = False) -> l
 
 def _forward_mirrored(forward: Forward, images: Tensor, axes: tuple[int, ...]) -> SegOutput:
     output = forward(images.flip(axes) if axes else images)
-    if not (output.logits.isfinite().all() and (output.tag_logits is None or output.tag_logits.isfinite().all())):
+    return SegOutput(output.logits.flip(axes), output.tag_logits, pooled(output.features))
+
+
+def are_finite(outputs: Sequence[SegOutput]) -> Tensor:
+    """Whether all that is said of all images is finite: one truth value, where it was computed."""
+    said = [part for output in outputs for part in (output.logits, output.tag_logits) if part is not None]
+    return torch.stack([part.isfinite().all() for part in said]).all()
+
+
+def require_finite(finite: Tensor) -> None:
+    """CheckpointError where `are_finite` says no."""
+    if not bool(finite):
         raise CheckpointError(
             "the network's output is not finite, so nothing can be said of the image; its weights are damaged or "
             "training diverged: copy the model again, or train it anew."
         )
-    return SegOutput(output.logits.flip(axes), output.tag_logits, pooled(output.features))
 
 
 def pooled(features: Tensor) -> Tensor:
@@ -124,10 +135,10 @@ def mean_probabilities(outputs: Sequence[SegOutput], index: int, size: tuple[int
     return mean_probabilities_of(outputs, slice(index, index + 1), size)[0]
 
 
-def tag_probabilities(outputs: Sequence[SegOutput], count: int) -> list[float] | list[None]:
-    """The tag head's probability of a lesion for each of `count` images, averaged over `outputs`."""
+def tag_probabilities(outputs: Sequence[SegOutput]) -> Tensor | None:
+    """The tag head's probability of a lesion for each image [B], averaged over `outputs`; None without a tag head."""
     found = [output.tag_logits.float().softmax(1)[:, LESION] for output in outputs if output.tag_logits is not None]
-    return torch.stack(found).mean(0).tolist() if found else [None] * count
+    return torch.stack(found).mean(0) if found else None
 
 
 def slide(forward: Forward, images: Tensor, window: tuple[int, int]) -> Tensor:

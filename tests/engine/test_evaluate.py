@@ -13,7 +13,7 @@ from endotransfer.batch import LESION, NORMAL, Sample, SegOutput
 from endotransfer.data.folders.classes import Classes
 from endotransfer.engine.evaluate import evaluate_samples
 from endotransfer.engine.inferred_group import MOST_VALUES
-from endotransfer.errors import DataError
+from endotransfer.errors import CheckpointError, DataError
 
 CPU = torch.device("cpu")
 
@@ -106,3 +106,13 @@ def test_calibration_is_measured_over_the_same_pixels_whatever_the_batch(samples
 def test_without_masks_nothing_is_said_of_calibration(samples: list[Sample]) -> None:
     bare = [Sample(sample.key, sample.image, None, sample.tag) for sample in samples[:4]]
     assert "calibration" not in evaluate_samples(bright_is_lesion, bare, Classes(), (32, 32), CPU)[1]
+
+
+def test_a_network_that_says_nothing_finite_is_refused(samples: list[Sample]) -> None:
+    def broken_for_one(images: Tensor) -> SegOutput:
+        output = bright_is_lesion(images)
+        output.logits[0, 0, 3, 3] = torch.inf - torch.inf
+        return output
+
+    with pytest.raises(CheckpointError, match="output is not finite"):
+        evaluate_samples(broken_for_one, samples, Classes(), (40, 40), CPU)

@@ -15,7 +15,7 @@ from endotransfer.engine.evaluation_images import READERS, EvaluationImage, read
 from endotransfer.engine.inferred_group import InferredGroup, infer_groups
 from endotransfer.engine.measurements import Measurements, gathered
 from endotransfer.engine.tag_agreement import TagAgreement
-from endotransfer.inference import Forward, InferenceGeometry, forward_views, tag_probabilities, to_batch
+from endotransfer.inference import Forward, InferenceGeometry, forward_views, to_batch
 from endotransfer.metrics import Scores
 from endotransfer.metrics.pixel_calibration import PixelCalibration
 from endotransfer.metrics.pranet import PraNetScores
@@ -70,8 +70,7 @@ def _infer(
     inputs = to_batch([image.input for image in images], device, dtype)
     outputs = forward_views(forward, inputs, flips=flips)
     of_student = student(inputs) if student is not None else None
-    chances = tag_probabilities(outputs, len(images))
-    return infer_groups(images, outputs, of_student, chances, keep_probabilities=keep)
+    return infer_groups(images, outputs, of_student, keep_probabilities=keep)
 
 
 def _only_normal_is_drawn(samples: Sequence[Sample], scores: Scores) -> bool:

@@ -17,7 +17,7 @@ from torch import Tensor
 from endotransfer.batch import UNKNOWN_TAG, SegOutput
 from endotransfer.data.pipeline.host_copy import HostCopy
 from endotransfer.engine.evaluation_images import EvaluationImage
-from endotransfer.inference import logits_of, mean_probabilities_of
+from endotransfer.inference import are_finite, logits_of, mean_probabilities_of, require_finite, tag_probabilities
 from endotransfer.metrics.counts import Counts, confusions
 from endotransfer.metrics.pixel_calibration import PixelCalibration, levels_of
 
@@ -28,6 +28,7 @@ class CountedGroup(NamedTuple):
     """On the host.  `matrices` [N, K, K] and `calibration`: None where there is no ground truth."""
 
     masks: NDArray[np.uint8]  # [N, H, W]
+    chances: Sequence[float | None]  # the tag head's
     peaks: list[float]  # the highest lesion probability of each image
     students: NDArray[np.uint8] | None  # the student's masks
     matrices: Counts | None
@@ -39,7 +40,8 @@ class InferredGroup:
     """N images of one size [H, W], all of them with ground truth or none; everything where it was computed."""
 
     images: Sequence[EvaluationImage]
-    chances: Sequence[float | None]  # the tag head's
+    finite: Tensor  # whether all outputs of the batch are
+    chances: Tensor | None  # the tag head's [N]
     probabilities: Tensor | None  # [N, K, H, W], where somebody asks for more than counts
     masks: Tensor  # uint8 [N, H, W]
     peaks: Tensor  # [N]
@@ -48,24 +50,28 @@ class InferredGroup:
     levels: Tensor | None  # int16 [2, N, H, W] as `levels_of`
 
     def count(self, classes: int) -> CountedGroup:
-        """In any thread: it is the one that waits."""
+        """In any thread: it is the one that waits.  CheckpointError where the network's output is not finite."""
+        require_finite(HostCopy(self.finite).get())
         masks, peaks = HostCopy(self.masks), HostCopy(self.peaks)
+        chances = HostCopy(self.chances) if self.chances is not None else None
         students = HostCopy(self.students) if self.students is not None else None
         matrices = calibration = None
         if self.truths is not None and self.levels is not None:
             matrices = confusions(self.masks, self.truths, classes, [image.sample.key for image in self.images])
             calibration = PixelCalibration.count(self.levels, self.masks, self.truths)
         return CountedGroup(
-            masks.get().numpy(), peaks.get().tolist(), None if students is None else students.get().numpy(),
+            masks.get().numpy(), [None] * len(self.images) if chances is None else chances.get().tolist(),
+            peaks.get().tolist(), None if students is None else students.get().numpy(),
             matrices, calibration,
         )  # fmt: skip
 
 
 def infer_groups(
     images: Sequence[EvaluationImage], outputs: Sequence[SegOutput], student: SegOutput | None,
-    chances: Sequence[float | None], *, keep_probabilities: bool = False,
+    *, keep_probabilities: bool = False,
 ) -> Iterator[InferredGroup]:  # fmt: skip
     """A batch in groups, in its order.  `outputs` of `forward_views`; `student`: the student's output."""
+    finite, chances = are_finite(outputs), tag_probabilities(outputs)
     for part in _alike(images, outputs[0].logits):
         some, size = images[part], images[part.start].size
         tagged = any(image.sample.tag != UNKNOWN_TAG for image in some)
@@ -73,7 +79,7 @@ def infer_groups(
         best, masks = probabilities.max(1)
         truths = _together(some, probabilities.device)
         yield InferredGroup(
-            some, chances[part],
+            some, finite, None if chances is None else chances[part],
             probabilities if keep_probabilities else None,
             masks.to(torch.uint8),
             1 - probabilities[:, 0].amin((1, 2)),

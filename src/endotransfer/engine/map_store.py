@@ -4,7 +4,9 @@ A pass appears under its name only when it is whole, so a killed one leaves noth
 """
 
 import io
+import os
 import shutil
+import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,8 +22,9 @@ from endotransfer.errors import CheckpointError
 from endotransfer.io import sync
 
 AGAIN = "start the run again with --force"
+GREY_LEVELS = bytes(level for level in range(256) for _ in "RGB")
 MOST_WAITING = 256  # maps that may wait to be written
-WRITERS = 8  # threads: to compress a map takes longer than a GPU takes to make it
+WRITERS = max(4, min(16, os.cpu_count() or 1))  # threads: to compress a map takes longer than a GPU takes to make it
 
 
 class MapStore:
@@ -121,7 +124,16 @@ def _write(folder: Path, key: str, maps: HostCopy, place: int) -> tuple[str, str
     values = maps.get()[place].numpy()
     path = folder / f"{key}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
+    content = encoded(values)
+    path.write_bytes(content)
+    return key, digest_of_map(content)
+
+
+def encoded(values: NDArray[np.uint8]) -> bytes:
+    """A map [H, W] as PNG.  Labels come in runs, and rows of a palette are not filtered: a third of the time of plain
+    grey levels, and a smaller file; it reads as the same numbers."""
+    image = Image.fromarray(values)
+    image.putpalette(GREY_LEVELS)
     content = io.BytesIO()
-    Image.fromarray(values).save(content, "PNG", compress_level=1)
-    path.write_bytes(content.getvalue())
-    return key, digest_of_map(content.getvalue())
+    image.save(content, "PNG", compress_level=1, compress_type=zlib.Z_RLE)
+    return content.getvalue()

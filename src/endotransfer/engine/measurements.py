@@ -37,17 +37,17 @@ class Measurements:
             if self.scores.lesions and sample.tag != UNKNOWN_TAG:
                 student = counted.students[index] if counted.students is not None else None
                 self.agreement.add(
-                    sample.tag, counted.peaks[index], counted.masks[index], group.chances[index], student
+                    sample.tag, counted.peaks[index], counted.masks[index], counted.chances[index], student
                 )
 
     def score(self, group: InferredGroup, counted: Future[CountedGroup], index: int) -> None:
         """Score one image of a group.  In a thread, after the one that counts the group."""
-        image, matrices = group.images[index], counted.result().matrices
-        if image.truth is not None and matrices is not None:
+        image, found = group.images[index], counted.result()
+        if image.truth is not None and found.matrices is not None:
             sample = image.sample
             self.scores.update(
-                counted.result().masks[index], image.truth, key=sample.key, group=sample.group, finding=sample.finding,
-                tag=sample.tag, lesion_probability=group.chances[index], matrix=matrices[index],
+                found.masks[index], image.truth, key=sample.key, group=sample.group, finding=sample.finding,
+                tag=sample.tag, lesion_probability=found.chances[index], matrix=found.matrices[index],
             )  # fmt: skip
 
 

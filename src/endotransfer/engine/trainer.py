@@ -70,8 +70,12 @@ class Trainer:
         graphs = training.graphs and training.accumulate == 1
         norm = method.task.model.norm
         self.graphs = use_graphs(fabric, method.segmenter, norm, training.compile) if graphs else None
-        if training.compile and self.graphs is not None:  # pragma: needs cuda
-            method.to(memory_format=torch.channels_last)  # as compiled convolutions want their weights
+        if self.graphs is not None and (training.compile or training.precision == "bf16"):  # pragma: needs cuda
+            # As tensor cores want it: otherwise maps are turned back and forth around every convolution.  Not the
+            # critics, whose few channels have no such kernels; the teacher, since alike tensors are averaged at once.
+            for network in (method.segmenter, method.teacher):
+                if network is not None:
+                    network.to(memory_format=torch.channels_last)
         self.whole_steps = WholeSteps(method, self.phase_update, self.graphs) if self.graphs is not None else None
         self._graphed_stage = ""
         self.stop = StopSignals()

@@ -41,10 +41,8 @@ def normal_term(weight: float, target: TargetBatch, logits: Tensor) -> dict[str,
     return {"normal_target": weight * segmentation(logits, by_image.expand_as(logits[:, 0]))}
 
 
-def missed_term(
-    weight: float, target: TargetBatch, logits: Tensor, segmenter_alone: Tensor | float = 1.0
-) -> dict[str, Tensor]:
-    """Lesions that tags tell of and the prediction misses, where the segmenter labels alone (1; otherwise 0)."""
+def missed_term(weight: float, target: TargetBatch, logits: Tensor) -> dict[str, Tensor]:
+    """Lesions that tags tell of and the prediction misses: logits [B, K, H, W]; empty without a weight, or tags."""
     if not weight or target.tags is None:
         return {}
-    return {"missed": weight * segmenter_alone * missed_lesion_loss(logits, target.tags)}
+    return {"missed": weight * missed_lesion_loss(logits, target.tags)}

@@ -17,10 +17,12 @@ from endotransfer.engine.choose_device import choose_device
 from endotransfer.engine.model_folder import TrainedModel, load_model
 from endotransfer.familiarity.familiarity import Unfamiliarity
 from endotransfer.inference import (
+    are_finite,
     forward_views,
     mean_features,
     mean_probabilities,
     network_input,
+    require_finite,
     tag_probabilities,
     to_batch,
 )
@@ -84,7 +86,9 @@ class Predictor(ImagePredictor):
         batch = to_batch(inputs, self.device)
         with self._precision():
             outputs = forward_views(self.model.geometry.wrap(self.model), batch, flips=self.flips)
-        chances, warnings = tag_probabilities(outputs, len(images)), self._warnings(inputs, outputs)
+        require_finite(are_finite(outputs))
+        tags, warnings = tag_probabilities(outputs), self._warnings(inputs, outputs)
+        chances = [None] * len(images) if tags is None else tags.tolist()
         return [
             (mean_probabilities(outputs, index, (image.shape[0], image.shape[1])), chances[index], warnings[index])
             for index, image in enumerate(images)

@@ -29,6 +29,7 @@ class LabellerChoice(nn.Module):
     def __init__(self, wanted: LesionLabeller = "auto") -> None:
         super().__init__()
         self.wanted = wanted
+        self._told: tuple[int, bool] | None = None  # a version of the decision, and what it says
         self.register_buffer("segmenter_alone", torch.tensor(float(wanted == "segmenter")))
         self.register_buffer("tag_auroc", torch.tensor(UNKNOWN))
         self.register_buffer("localisation_gap", torch.tensor(UNKNOWN))
@@ -57,10 +58,17 @@ class LabellerChoice(nn.Module):
         self.tag_auroc.copy_(found.tag_auroc.nan_to_num(UNKNOWN))
         self.localisation_gap.copy_(found.localisation_gap.nan_to_num(UNKNOWN))
 
+    def alone(self) -> bool:
+        """Whether the segmenter labels alone.  A GPU is asked when the decision has changed, and not in every step."""
+        version = self.segmenter_alone._version
+        if self._told is None or self._told[0] != version:
+            self._told = version, bool(self.segmenter_alone > 0)
+        return self._told[1]
+
     def figures(self) -> dict[str, object]:
         """For results.json."""
         return {
-            "used": "segmenter" if self.segmenter_alone > 0 else "local",
+            "used": "segmenter" if self.alone() else "local",
             "decided_by": "auto" if self.wanted == "auto" else "experiment",
             "tag_auroc": _known(self.tag_auroc),
             "localisation_gap": _known(self.localisation_gap),
@@ -68,7 +76,7 @@ class LabellerChoice(nn.Module):
 
     def sentence(self) -> str:
         """For people: who labels, why, and how to change it."""
-        alone, auroc, gap = bool(self.segmenter_alone > 0), _known(self.tag_auroc), _known(self.localisation_gap)
+        alone, auroc, gap = self.alone(), _known(self.tag_auroc), _known(self.localisation_gap)
         who = "by the segmenter alone" if alone else "with local features"
         if auroc is None or gap is None:
             seen = "target images carry only one kind of tag"

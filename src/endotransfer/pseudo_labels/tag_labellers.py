@@ -117,17 +117,17 @@ class LocalTagLabeller(TagLabeller):
         terms: Terms = {}
         if target.stored is not None:
             terms["segmentation_target"] = self._on_labels(logits, target.stored, target.tags)
-        weight, alone = self.settings.tag_head_weight, self.choice.segmenter_alone
+        weight = self.settings.tag_head_weight
         terms |= {name: weight * term for name, term in target_tag_term(target, output).items()}
         # A segmenter that labels alone learns from the pixels that it is sure of, and would lose small lesions.
-        return terms | missed_term(self.settings.missed_weight, target, logits, alone)
+        missed = self.settings.missed_weight if self.choice.alone() else 0.0
+        return terms | missed_term(missed, target, logits)
 
     def _on_labels(self, logits: Tensor, labels: Tensor, tags: Tensor | None) -> Tensor:
-        by_pixel = segmentation(logits, labels)
-        if not self.settings.balance_by_tag or tags is None:
-            return by_pixel
         # With labels by dataset thresholds, balancing by tag was measured to paint too much.
-        return torch.lerp(segmentation_by_tag(logits, labels, tags), by_pixel, self.choice.segmenter_alone)
+        if not self.settings.balance_by_tag or tags is None or self.choice.alone():
+            return segmentation(logits, labels)
+        return segmentation_by_tag(logits, labels, tags)
 
     def findings(self) -> dict[str, object]:
         return {
