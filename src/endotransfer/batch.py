@@ -76,8 +76,11 @@ class SegOutput:
     aux: dict[str, Tensor] = field(default_factory=dict)
 
     def at(self, size: tuple[int, int] | torch.Size) -> Tensor:
-        """Logits up-sampled (bilinear) to `size` = (H, W): [B, K, H, W]."""
-        return interpolate(self.logits, size=tuple(size), mode="bilinear", align_corners=False)
+        """Logits up-sampled (bilinear) to `size` = (H, W): [B, K, H, W].
+
+        Classes first in memory, however the network had them: what is done to a large map would stride otherwise.
+        """
+        return interpolate(self.logits.contiguous(), size=tuple(size), mode="bilinear", align_corners=False)
 
 
 @dataclass

@@ -38,8 +38,8 @@ class MeanTeacher(nn.Module):
         if self._pairs is None or self._pairs.student is not student:
             self._pairs = _Pairs.of(self.module, student)
         get_ema_multi_avg_fn(momentum)(self._pairs.mine, self._pairs.theirs, None)  # type: ignore[no-untyped-call]
-        for own, other in self._pairs.copied:
-            own.copy_(other)
+        if self._pairs.my_counters:
+            torch._foreach_copy_(self._pairs.my_counters, self._pairs.their_counters)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "MeanTeacher":
         """Moved to another device or precision, the copy has other tensors."""
@@ -55,14 +55,19 @@ class _Pairs:
     student: nn.Module
     mine: list[Tensor]
     theirs: list[Tensor]
-    copied: list[tuple[Tensor, Tensor]]  # no floats, so that there is no mean of them
+    my_counters: list[Tensor]  # no floats, so that there is no mean of them
+    their_counters: list[Tensor]
 
     @classmethod
     def of(cls, module: nn.Module, student: nn.Module) -> "_Pairs":
         pairs = list(zip(_tensors(module), _tensors(student), strict=True))
         moving = [pair for pair in pairs if pair[0].is_floating_point()]
-        copied = [pair for pair in pairs if not pair[0].is_floating_point()]
-        return cls(student, [mine for mine, _ in moving], [theirs for _, theirs in moving], copied)
+        counters = [pair for pair in pairs if not pair[0].is_floating_point()]
+        return cls(student, *_apart(moving), *_apart(counters))
+
+
+def _apart(pairs: list[tuple[Tensor, Tensor]]) -> tuple[list[Tensor], list[Tensor]]:
+    return [mine for mine, _ in pairs], [theirs for _, theirs in pairs]
 
 
 def _tensors(module: nn.Module) -> list[Tensor]:

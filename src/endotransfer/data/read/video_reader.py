@@ -33,6 +33,11 @@ def import_av() -> ModuleType:
     return module
 
 
+def titles_in_any_encoding(av: ModuleType) -> dict[str, str]:
+    """What `av.open` is told of titles, which nobody reads here: before PyAV 19 one in another encoding is an error."""
+    return {"metadata_errors": "replace"} if int(av.__version__.split(".")[0]) < 19 else {}
+
+
 class VideoReader:
     """The first picture stream of a file.  Use it as a context; iterate over it once."""
 
@@ -106,9 +111,8 @@ class VideoReader:
             raise failure("not-a-video", self.path, "is not an MP4, MOV, AVI or WebM video", "convert it, or remove it")
         try:
             container: InputContainer = self._av.open(
-                str(self.path), format=kind, options={"protocol_whitelist": "file"},
-                metadata_errors="replace",  # a title may be in any encoding, and nobody reads it here
-            )  # fmt: skip
+                str(self.path), format=kind, options={"protocol_whitelist": "file"}, **titles_in_any_encoding(self._av)
+            )
             return container
         except (self._av.FFmpegError, UnicodeError, ValueError, MemoryError) as reason:
             what = f"cannot be opened ({getattr(reason, 'strerror', None) or reason})"
