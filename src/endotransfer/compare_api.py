@@ -25,11 +25,13 @@ class BenchmarkRun(NamedTuple):
 
 def benchmark(
     suite: AnyPath, out: AnyPath, *, settings: Sequence[str] = (), seeds: int | None = None, jobs: int = 1,
-    only: Sequence[str] = (), force: bool = False, command: str = "", console: "Console | None" = None,
+    only: Sequence[str] = (), force: bool = False, minutes: float | None = None, command: str = "",
+    console: "Console | None" = None,
 ) -> BenchmarkRun:  # fmt: skip
     """Train every system of a suite (a file, or a built-in recipe) with every seed, and write the tables to `out`.
 
-    A benchmark that was stopped continues.  `jobs`: systems trained side by side; `only`: their labels.
+    A benchmark that was stopped continues.  `jobs`: systems trained side by side; `only`: their labels;
+    `minutes`: runs that will not have ended by then are left for the next time.
     """
     from endotransfer.compare.runner import run_benchmark
     from endotransfer.compare.suite import read_suite
@@ -38,7 +40,7 @@ def benchmark(
     folder = as_path(out, "out")
     results, missing = run_benchmark(
         read_suite(as_path(suite, "the suite"), list(settings)), folder, seeds=seeds, jobs=jobs, only=only, force=force,
-        command=command, console=console, written=lambda results: write_tables(results, folder),
+        minutes=minutes, command=command, console=console, written=lambda results: write_tables(results, folder),
     )  # fmt: skip
     return BenchmarkRun(results, missing)
 
@@ -46,7 +48,7 @@ def benchmark(
 def sweep(
     suite: AnyPath, grid: "Mapping[str, Sequence[JsonValue]] | Sequence[str]", out: AnyPath, *,
     settings: Sequence[str] = (), system: str | None = None, seeds: int | None = None, jobs: int = 1,
-    force: bool = False, command: str = "", console: "Console | None" = None,
+    force: bool = False, minutes: float | None = None, command: str = "", console: "Console | None" = None,
 ) -> BenchmarkRun:  # fmt: skip
     """Train one method at every point of a grid of its settings: `{"mu": [1, 10]}`, or texts such as `mu=1,10`.
 
@@ -65,14 +67,15 @@ def sweep(
 
     results, missing = run_benchmark(
         read_sweep(as_path(suite, "the suite"), values, list(settings), system), folder, seeds=seeds, jobs=jobs,
-        force=force, command=command, console=console, written=write_csv, grid=values,
+        force=force, minutes=minutes, command=command, console=console, written=write_csv, grid=values,
     )  # fmt: skip
     return BenchmarkRun(results, missing)
 
 
 def search(
     suite: AnyPath, grids: AnyPath, out: AnyPath, *, settings: Sequence[str] = (), seeds: int | None = None,
-    jobs: int = 1, force: bool = False, command: str = "", console: "Console | None" = None,
+    jobs: int = 1, force: bool = False, minutes: float | None = None, command: str = "",
+    console: "Console | None" = None,
 ) -> BenchmarkRun:  # fmt: skip
     """Train several systems of a suite, each at every point of its own grid; `grids`: a YAML file of these."""
     from endotransfer.compare.runner import run_benchmark
@@ -85,7 +88,7 @@ def search(
 
     results, missing = run_benchmark(
         read_search(as_path(suite, "the suite"), read_grids(as_path(grids, "grids")), list(settings)), folder,
-        seeds=seeds, jobs=jobs, force=force, command=command, console=console, written=write_csv,
+        seeds=seeds, jobs=jobs, force=force, minutes=minutes, command=command, console=console, written=write_csv,
     )  # fmt: skip
     return BenchmarkRun(results, missing)
 

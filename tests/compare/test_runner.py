@@ -3,7 +3,9 @@
 import io
 import json
 import shutil
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ from rich.console import Console
 from endotransfer.compare import runner
 from endotransfer.compare.benchmark_results import BenchmarkResults
 from endotransfer.compare.folder_lock import LOCK
+from endotransfer.compare.run_cell import Outcome, Task, run_cell
 from endotransfer.compare.suite import Suite
+from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.errors import ConfigError, DataError
 from endotransfer.report.benchmark_table import write_tables
 from tests.compare.conftest import FakeTraining, MakeSuite
@@ -310,3 +314,29 @@ def test_a_second_benchmark_waits_outside(make_suite: MakeSuite, run: Any, out: 
             run(make_suite(SYSTEMS))
     finally:
         holder.communicate(b"\n")
+
+
+def test_a_cell_that_would_not_end_in_time_is_left_for_another_time(
+    training: FakeTraining, make_suite: MakeSuite, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite, now = make_suite(SYSTEMS), [1000.0]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+
+    def forty_seconds(task: Task, cache: DecodeCache) -> Outcome:
+        outcome = run_cell(task, cache)
+        now[0] += 0.0 if outcome.stopped else 40.0
+        return replace(outcome, seconds=40.0)
+
+    monkeypatch.setattr(runner, "run_cell", forty_seconds)
+    _, missing = run(suite, minutes=1.5)  # the third would end after two minutes
+    assert [cell.row.label for cell in missing] == ["Ours"] and len(training.calls) == 2
+    _, missing = run(suite, minutes=0.5)  # a new time, and still too little
+    assert len(missing) == 1 and len(training.calls) == 2
+    assert run(suite, minutes=1)[1] == [] and len(training.calls) == 3
+    assert run(suite, minutes=0)[1] == []  # what is finished needs no time
+
+
+@pytest.mark.slow
+def test_processes_side_by_side_begin_nothing_after_the_time(make_suite: MakeSuite, run: Any, out: Path) -> None:
+    results, missing = run(make_suite(["source_only", "lta"]), jobs=2, minutes=0)
+    assert len(missing) == 2 and results["cells"] == [] and not (out / "runs").exists()

@@ -18,6 +18,9 @@ OutFolder = Annotated[Path, typer.Option("--out", help="Folder of the results; w
 Seeds = Annotated[int | None, typer.Option(min=1, help="How many, instead of what the file says.")]
 Jobs = Annotated[int, typer.Option(min=1, max=64, help="Cells trained side by side, each in its own process.")]
 Again = Annotated[bool, typer.Option("--force", help="Train cells again whose settings have changed.")]
+Minutes = Annotated[
+    float | None, typer.Option(min=0, help="Leave runs that will not have ended by then to the next time.")
+]
 FAILED = 4  # exit code where some cells have no figures because they failed
 
 
@@ -29,14 +32,16 @@ def benchmark(
     settings: Settings = None,
     only: Annotated[list[str] | None, typer.Option(help="Train only the system of this label (repeatable).")] = None,
     force: Again = False,
+    minutes: Minutes = None,
     imports: Imports = None,
 ) -> None:
     """Train every system of a suite with every seed and write the table; a stopped benchmark continues."""
     from endotransfer.report.benchmark_table import print_benchmark
 
     run = api.benchmark(
-        suite, out, settings=settings or (), seeds=seeds, jobs=jobs, only=only or (), force=force, command=_command()
-    )
+        suite, out, settings=settings or (), seeds=seeds, jobs=jobs, only=only or (), force=force, minutes=minutes,
+        command=_command(),
+    )  # fmt: skip
     print_benchmark(run.results)
     _leave(run, out, "results.json, table.md, table.csv, table.tex")
 
@@ -55,6 +60,7 @@ def sweep(
     settings: Settings = None,
     system: Annotated[str | None, typer.Option(help="Vary the system of this label, not the file's `method`.")] = None,
     force: Again = False,
+    minutes: Minutes = None,
     imports: Imports = None,
 ) -> None:
     """Train a method at every point of a grid of its settings, or several systems at theirs; stopped, it continues."""
@@ -66,11 +72,11 @@ def sweep(
     if grids is not None:
         if grid or system:
             raise ConfigError("--grids names systems and their settings itself; leave out --grid and --system.")
-        _search(suite, grids, out, seeds, jobs, settings, force)
+        _search(suite, grids, out, seeds, jobs, settings, force, minutes)
         return
     run = api.sweep(
         suite, grid or [], out, settings=settings or (), system=system, seeds=seeds, jobs=jobs, force=force,
-        command=_command(),
+        minutes=minutes, command=_command(),
     )  # fmt: skip
     assert run.results.matrix is not None
     print_sweep(run.results.matrix, Console())
@@ -78,12 +84,14 @@ def sweep(
 
 
 def _search(
-    suite: Path, grids: Path, out: Path, seeds: int | None, jobs: int, settings: list[str] | None, force: bool
-) -> None:
+    suite: Path, grids: Path, out: Path, seeds: int | None, jobs: int, settings: list[str] | None, force: bool,
+    minutes: float | None,
+) -> None:  # fmt: skip
     from endotransfer.compare.search import best_points
 
     run = api.search(
-        suite, grids, out, settings=settings or (), seeds=seeds, jobs=jobs, force=force, command=_command()
+        suite, grids, out, settings=settings or (), seeds=seeds, jobs=jobs, force=force, minutes=minutes,
+        command=_command(),
     )  # fmt: skip
     for system, (point, mean) in best_points([run.results.summary]).items():
         print(f"{system}: {', '.join(f'{key}={value}' for key, value in point.items())} (mIoU {mean:.2f})")

@@ -1,7 +1,8 @@
 """Systems times seeds: train what is not finished, keep what is, and write the results after every cell."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -37,12 +38,15 @@ def run_benchmark(
     console: Console | None = None,
     written: Written | None = None,
     grid: Grid | None = None,
+    minutes: float | None = None,
 ) -> tuple[BenchmarkResults, list[Cell]]:
     """Train every cell that is not finished; returns what results.json holds, and the cells that have no figures.
 
-    `only`: labels of the rows to train now.  `grid`: of a sweep, whose results have a matrix.
+    `only`: labels of the rows to train now.  `grid`: of a sweep, whose results have a matrix.  `minutes`: cells that
+    will not have ended by then are left for another time.
     """
     console = console or Console()
+    ends = None if minutes is None else time.time() + 60 * minutes
 
     def say(line: str) -> None:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -63,7 +67,7 @@ def run_benchmark(
         if len(waiting) < len(wanted):
             say(f"{len(wanted) - len(waiting)} of {len(wanted)} cells are finished already")
         with shown_progress(console, len(wanted), len(wanted) - len(waiting)) as progress:
-            _train_all(store, waiting, jobs, progress, lambda: _write(store, written))
+            _train_all(store, waiting, jobs, progress, lambda: _write(store, written), ends)
         results = _write(store, written)
     return results, [cell for cell in cells if not store.finished(cell)]
 
@@ -76,7 +80,12 @@ def _write(store: ResultsStore, written: Written | None) -> BenchmarkResults:
 
 
 def _train_all(
-    store: ResultsStore, waiting: list[Cell], jobs: int, progress: CellProgress, write: Callable[[], object]
+    store: ResultsStore,
+    waiting: list[Cell],
+    jobs: int,
+    progress: CellProgress,
+    write: Callable[[], object],
+    ends: float | None,
 ) -> None:
     """One run for each digest; the cells that share it are filled as soon as it ends."""
     first: dict[str, Cell] = {}
@@ -84,9 +93,12 @@ def _train_all(
         first.setdefault(cell.run, cell)
     runs = list(first.values())
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    tasks = [_task(store, cell, cores, jobs) for cell in runs]
+    tasks = (_task(store, cell, cores, jobs, ends) for cell in runs)  # lazily: by then it is known how long others took
     left = {cell.run: cell.row for cell in runs}
-    outcomes = _one_by_one(tasks, runs, progress) if jobs == 1 else run_side_by_side(tasks, jobs, max(1, cores // jobs))
+    if jobs == 1:
+        outcomes = _one_by_one(tasks, runs, progress)
+    else:
+        outcomes = run_side_by_side(list(tasks), jobs, max(1, cores // jobs))
     for index, outcome in outcomes:
         if outcome.stopped:
             continue
@@ -107,7 +119,7 @@ def _train_all(
             progress.end(one, outcome, estimate)
 
 
-def _one_by_one(tasks: Sequence[Task], cells: Sequence[Cell], progress: CellProgress) -> Iterator[tuple[int, Outcome]]:
+def _one_by_one(tasks: Iterable[Task], cells: Sequence[Cell], progress: CellProgress) -> Iterator[tuple[int, Outcome]]:
     decode_cache = DecodeCache()
     for index, (task, cell) in enumerate(zip(tasks, cells, strict=True)):
         progress.begin(cell)
@@ -117,12 +129,16 @@ def _one_by_one(tasks: Sequence[Task], cells: Sequence[Cell], progress: CellProg
             return
 
 
-def _task(store: ResultsStore, cell: Cell, cores: int, jobs: int) -> Task:
+def _task(store: ResultsStore, cell: Cell, cores: int, jobs: int, ends: float | None) -> Task:
     experiment = cell.experiment
     if jobs > 1 and experiment.training.workers is None:  # each process its share of the cores
         training = experiment.training.model_copy(update={"workers": max(0, cores // jobs - 1)})
         experiment = experiment.model_copy(update={"training": training})
-    return Task(experiment, store.run_folder(cell).path, store.out / "logs" / f"{cell.run}.log")
+    expected = seconds_left([str(cell.row.method["name"])], store.seconds(), jobs=1) or 0.0
+    return Task(
+        experiment, store.run_folder(cell).path, store.out / "logs" / f"{cell.run}.log",
+        begin_before=None if ends is None else ends - expected,
+    )  # fmt: skip
 
 
 def _check_data(cells: Sequence[Cell]) -> None:
