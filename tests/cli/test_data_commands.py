@@ -1,5 +1,6 @@
 """`endotransfer data import` and `data split` as a user sees them."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -91,3 +92,19 @@ def test_a_raw_folder_is_inspected_as_an_import_would_read_it(download: Path) ->
     assert found["fingerprint"]["images"] == 6 and found["fingerprint"]["labelled_by"] == {"mask": 6}
     assert [fault["code"] for fault in found["faults"]] == ["not-imported", "left-out"]
     assert found["faults"][1]["file"] == "Bilder/bericht.pdf"
+
+
+@pytest.mark.parametrize("option", [[], ["--group", "ward"]])
+def test_a_column_named_by_the_user_is_the_patient(download: Path, tmp_path: Path, option: list[str]) -> None:
+    rows = [f"{n}.png,{('normal', 'lesion')[n % 2]},W{n // 2}" for n in range(6)]
+    (download / "tags.csv").write_text("\n".join(["image,label,ward", *rows]))
+    told = said("import", "table", download / "tags.csv", tmp_path / "out", *option)
+    assert ("no patient is known" in told) == (not option)
+    with (tmp_path / "out" / "labels.csv").open(newline="") as file:
+        assert {row["patient"] for row in csv.DictReader(file)} == ({"W0", "W1", "W2"} if option else {""})
+    table = tmp_path / "out" / "labels.csv"
+    table.write_text("\n".join(["image,label,ward", *(row.replace(".png", "") for row in rows)]))
+    result = CliRunner().invoke(app, ["data", "inspect", str(tmp_path / "out"), "--json", *option])
+    assert json.loads(result.stdout)["fingerprint"]["patients"] == (3 if option else 0)
+    groups = [int(line.split(" in ")[1].split()[0]) for line in said("split", tmp_path / "out", *option).splitlines()]
+    assert sum(groups) == (3 if option else 6)

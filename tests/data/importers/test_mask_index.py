@@ -23,6 +23,11 @@ def index(*masks: str, suffix: str = "") -> MaskIndex:
         ("a.png", "P1/a.jpg", True, True),  # a flat folder of masks
         ("a.png", "P1/a.jpg", False, False),  # another image is called so
         ("P2/a.png", "P1/a.jpg", True, False),  # perhaps another patient's
+        ("2024/P1/a.png", "2024/P1/colon/a.jpg", True, True),  # less deep
+        ("2024/P1/drawn/a.png", "P1/a.jpg", True, True),  # deeper
+        ("2024/P1/a.png", "2024/P1/colon/a.jpg", False, False),
+        ("2024/P2/a.png", "2024/P1/colon/a.jpg", True, False),
+        ("P1/2024/a.png", "2024/P1/a.jpg", True, False),
         ("ab.png", "a.jpg", True, False),
     ],
 )

@@ -87,6 +87,13 @@ def test_what_does_not_fit_is_named(study: Write, out: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("folder", ["masks", "Masken", "Ground Truth", "ground_truth", "GT", "Annotations"])
+def test_masks_are_known_by_their_folder(study: Write, draw: Any, out: Path, folder: str) -> None:
+    draw.mask(out.parent / "download" / folder / "P1" / "a.png", draw.blob())
+    report = import_dataset("table", study("Aufnahmen/P1/colon/a.jpg", table="file,label\na.jpg,1\n"), out)
+    assert (report.images, report.masks, report.skipped) == (1, 1, [])
+
+
 def test_a_row_never_takes_another_patients_image(study: Write, out: Path) -> None:
     table = study("P1/a.jpg", "P2/b.jpg", table="file,label,patient\na.jpg,1,P2\nb.jpg,0,P2\n")
     report = import_dataset("table", table, out)

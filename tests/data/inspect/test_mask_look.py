@@ -25,11 +25,16 @@ def test_specks_are_those_of_the_whole_mask() -> None:
     assert fault.what == f"has {(areas == 1).sum()} stray specks beside the lesion"
 
 
-@pytest.mark.parametrize(("drawn", "code"), [("inverted", ["inverted-mask"]), ("large", []), ("full", ["full-mask"])])
+@pytest.mark.parametrize(
+    ("drawn", "code"),
+    [("inverted", ["inverted-mask"]), ("small inverted", ["inverted-mask"]), ("large", []), ("full", ["full-mask"])],
+)
 def test_a_mask_is_inverted_if_it_is_large_and_covers_the_rim(drawn: str, code: list[str]) -> None:
     mask = np.ones((60, 80), np.uint8)
     if drawn == "inverted":
         mask[20:40, 20:50] = 0
+    if drawn == "small inverted":  # most lesions are small: 2 % of the image
+        mask[30:40, 20:30] = 0
     if drawn == "large":  # a large lesion that leaves two sides free
         mask[:, :12] = mask[:6] = 0
     assert [fault.code for fault in suspicions(mask, look_at_mask(mask, 2), "a.png")] == code

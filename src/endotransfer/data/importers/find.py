@@ -6,6 +6,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
+from endotransfer.data.folders.group_columns import letters
 from endotransfer.data.folders.listing import LITTER, SUFFIXES, plain_name
 from endotransfer.data.importers.mask_sources import from_file
 from endotransfer.data.importers.records import Item, Published
@@ -60,7 +61,7 @@ def missing(source: Path, *expected: str, option: str = "", known: Collection[st
     wanted = " and ".join(f"'{name}'" for name in expected)
     holds = shown or "nothing"
     there = [child.name for child in folders(source)] if option else []
-    near = [name for name in there if name.casefold() in known] + get_close_matches(expected[0], there, n=1)
+    near = [name for name in there if letters(name) in known] + get_close_matches(expected[0], there, n=1)
     hint = f"did you mean --{option} {near[0]}?" if near else "give the folder that does."
     return DataError(f"{source} should hold {wanted} but holds {holds}; {hint}")
 

@@ -1,4 +1,4 @@
-"""The mask of an image, by name: in the same sub-folder, whatever its capitals, ending and composed letters."""
+"""The mask of an image, by name: in the same sub-folders, whatever its capitals, ending and composed letters."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -31,12 +31,12 @@ class MaskIndex:
         self.guessed: set[str] = set()  # endings that were not named, and fitted
 
     def find(self, relative: Path, *, alone: bool) -> Path | None:
-        """The mask of the image at `relative`.  `alone`: no other image has its name; flat masks will do."""
+        """The mask of the image at `relative`.  `alone`: no other image is called so; depths may differ."""
         for suffix in [self._suffix] if self._suffix else ["", *_USUAL]:
             key = _key(relative.with_name(relative.stem + suffix + ".x"))
             places = self._stems.get(key[-1], [])
-            if key not in self._files and alone and len(places) == 1 and 1 in (len(key), len(places[0])):
-                key = places[0]  # one of the two lies in no sub-folder; two different ones may be two patients
+            if key not in self._files and alone and len(places) == 1 and _on_one_way(key[:-1], places[0][:-1]):
+                key = places[0]
             if key in self._files:
                 self._waiting.pop(key, None)
                 if suffix != self._suffix:
@@ -47,6 +47,14 @@ class MaskIndex:
     @property
     def left(self) -> list[Path]:
         return list(self._waiting.values())
+
+
+def _on_one_way(one: Key, other: Key) -> bool:
+    """Whether one of the two has all folders of the other, in their order: where each has its own, there may be two
+    patients."""
+    few, many = sorted((one, other), key=len)
+    left = iter(many)
+    return all(folder in left for folder in few)
 
 
 def _key(relative: Path) -> Key:

@@ -4,9 +4,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from endotransfer.data.folders.group_columns import letters
 from endotransfer.data.folders.listing import LITTER, leads_outside, plain_name, printable
 from endotransfer.data.importers.find import natural
-from endotransfer.data.importers.tag_words import same_word
 from endotransfer.data.read.dicom import is_dicom
 from endotransfer.data.read.picture_file import READ_ENDINGS
 from endotransfer.errors import DataError
@@ -15,7 +15,10 @@ MASK_FOLDERS = {
     *("mask", "masks", "maske", "masken", "groundtruth", "gt", "annotation", "annotations", "annotationen"),
     *("segmentation", "segmentations", "segmentierung", "segmentierungen", "seg"),
 }
-IMAGE_FOLDERS = {"image", "images", "img", "imgs", "bild", "bilder", "original", "originals", "frames", "fotos"}
+IMAGE_FOLDERS = {
+    *("image", "images", "img", "imgs", "bild", "bilder", "aufnahme", "aufnahmen", "original", "originals", "frames"),
+    "fotos",
+}
 
 
 @dataclass
@@ -47,12 +50,12 @@ def walk(root: Path, base: Path, used: tuple[Path, ...] = ()) -> Tree:
 
 def is_mask_path(relative: Path) -> bool:
     """Whether one of the folders on the way says that this is a mask."""
-    return any(same_word(part) in MASK_FOLDERS for part in relative.parent.parts)
+    return any(letters(part) in MASK_FOLDERS for part in relative.parent.parts)  # `Ground Truth`, `ground_truth`
 
 
 def telling_folders(relative: Path) -> list[str]:
     """The folders on the way that say more than 'images' or 'masks'."""
-    return [part for part in relative.parent.parts if same_word(part) not in MASK_FOLDERS | IMAGE_FOLDERS]
+    return [part for part in relative.parent.parts if letters(part) not in MASK_FOLDERS | IMAGE_FOLDERS]
 
 
 def _enter(folder: Path, tree: Tree, used: set[Path]) -> None:

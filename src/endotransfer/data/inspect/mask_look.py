@@ -45,13 +45,13 @@ def look_at_mask(mask: NDArray[np.uint8], classes: int, conversions: tuple[str, 
 def suspicions(mask: NDArray[np.uint8], look: MaskLook, file: str) -> list[Fault]:
     """What is drawn oddly in a binary mask [H, W]."""
     share = look.lesion_share
+    if 0.5 < share < 1 - _SPECK and _rim_share(mask) >= _RIM:
+        what = f"looks inverted: it marks {share:.0%} of the image as lesion, nearly the whole rim included"
+        return [Fault("inverted-mask", file, what, "exchange black and white, so that the lesion is white")]
     if share > _FULL:
         what = f"marks {share:.0%} of the image as lesion"
         fix = "check whether lesion and background are exchanged"
         return [Fault("full-mask", file, what, fix, "warning")]
-    if share > 0.5 and _rim_share(mask) >= _RIM:
-        what = f"looks inverted: it marks {share:.0%} of the image as lesion, nearly the whole rim included"
-        return [Fault("inverted-mask", file, what, "exchange black and white, so that the lesion is white")]
     label, count = ndimage.label(_cropped(mask == LESION), structure=_EIGHT)
     areas = np.bincount(label.ravel())[1:]
     specks = int((areas < _SPECK * mask.size).sum())
