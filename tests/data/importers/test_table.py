@@ -124,6 +124,25 @@ def test_folders_of_findings_are_no_patients_but_many_folders_are(source: Path, 
     assert any("taken from the sub-folder: 8 patients" in guess for guess in report.guesses)
 
 
+@pytest.mark.parametrize(
+    ("folders", "patients"),
+    [
+        (["2023/P1", "2024/P1", "2024/P2"], {"P1", "P2"}),  # who came twice is one patient
+        (["2024-03-15/P1", "20240316/P2"], {"P1", "P2"}),
+        (["P1/2023", "P1/2024", "P2/2024"], {"P1", "P2"}),
+        ([f"{year}/{name}" for year in (2023, 2024) for name in ("Anna", "Berta", "Cem", "Dora", "Emil")],
+         {"Anna", "Berta", "Cem", "Dora", "Emil"}),
+        (["2023", "2024"], set()),
+        (["0815", "2013"], {"0815", "2013"}),
+    ],
+)  # fmt: skip
+def test_a_year_is_no_patient(source: Path, draw: Any, out: Path, folders: list[str], patients: set[str]) -> None:
+    for number, folder in enumerate(folders):
+        draw.photo(source / "images" / folder / f"{number}.jpg")
+    import_dataset("folders", source, out, masks="")
+    assert set(labels(out, "patient").values()) - {""} == patients
+
+
 def test_a_spreadsheet_and_an_empty_table_are_refused(study: Write, source: Path, out: Path) -> None:
     table = study("a.jpg", table="file,label\n")
     with pytest.raises(DataError, match="has no row below its first line"):
