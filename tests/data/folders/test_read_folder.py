@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -50,6 +51,16 @@ def test_split_and_columns_select(make_folder: MakeFolder) -> None:
 
 def test_images_that_the_table_leaves_out_stay_out(make_folder: MakeFolder) -> None:
     assert len(read_folder(make_folder(labels="image\nb\n")).samples) == 1
+
+
+@pytest.mark.parametrize(("image", "mask"), [("NFC", "NFD"), ("NFD", "NFC"), ("NFD", "NFD")])
+def test_both_forms_of_an_umlaut_are_one_name(
+    make_folder: MakeFolder, image: Literal["NFC", "NFD"], mask: Literal["NFC", "NFD"]
+) -> None:
+    files = [unicodedata.normalize(form, "Gerät") for form in (image, mask)]
+    folder = make_folder(images=files[:1], masks={files[1]: BLANK}, labels="image,label\nGerät,normal\n")
+    (sample,) = read_folder(folder).samples
+    assert (sample.mask, sample.tag) == (folder / "masks" / f"{files[1]}.png", NORMAL)
 
 
 def test_spaces_unicode_suffixes_and_windows_tables(make_folder: MakeFolder) -> None:

@@ -248,11 +248,15 @@ def test_a_bad_mask_is_left_out_and_not_laundered(plain: Path, draw: Any, out: P
     assert line.startswith("masks/p01.png: ") and reason in line
 
 
-def test_both_forms_of_an_umlaut_are_one_name(plain: Path, draw: Any, out: Path) -> None:
-    draw.photo(plain / "images" / unicodedata.normalize("NFD", "Gerät.png"))
-    draw.mask(plain / "masks" / unicodedata.normalize("NFC", "Gerät.png"), draw.blob())
-    assert import_dataset("folders", plain, out).skipped == []
-    assert "Gerät" in names(out)
+@pytest.mark.parametrize("name", ["kvasir-seg", "folders"])
+def test_both_forms_of_an_umlaut_are_one_name(
+    miniature: Callable[[str], Path], draw: Any, out: Path, name: str
+) -> None:
+    folder = next(miniature(name).rglob("images")).parent
+    draw.photo(folder / "images" / unicodedata.normalize("NFD", "Gerät.png"))
+    draw.mask(folder / "masks" / unicodedata.normalize("NFC", "Gerät.png"), draw.blob())
+    assert import_dataset(name, out.parent / "download", out).skipped == []
+    assert len(names(out)) == len([*(out / "masks").iterdir()]) == len([*(folder / "masks").iterdir()])
 
 
 @pytest.mark.parametrize("name", ["kvasir-seg", "folders"])
