@@ -1,13 +1,19 @@
 """Tags of one kind, or none, are spoken of before training; both kinds are not."""
 
+import csv
+import io
+import shutil
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from endotransfer.batch import LESION, NORMAL, UNKNOWN_TAG, Sample
 from endotransfer.data.folders.classes import Classes
 from endotransfer.engine.experiment_data import ExperimentData
+from endotransfer.engine.run import train
 from endotransfer.engine.tag_kinds import missing_tags
+from endotransfer.testing.fixtures import MakeExperiment
 
 
 def data(source: list[int], target: list[int], classes: Classes | None = None) -> ExperimentData:
@@ -39,3 +45,29 @@ def test_what_a_method_cannot_do_is_said(source: list[int], target: list[int], s
 def test_nobody_expects_tags_of_streets_or_where_they_are_not_wanted() -> None:
     assert missing_tags(data([LESION], [LESION], Classes(("road", "car", "sky"))), "robust", asked=True) == []
     assert missing_tags(data([LESION], [LESION]), "robust", asked=False) == []
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        (("lesion", "normal"), ""),
+        (("normal",), "tagged target training images are normal: lta cannot learn"),
+        ((), "caution: no target training image is tagged: lta cannot learn"),
+    ],
+)
+def test_training_says_it_first(
+    make_experiment: MakeExperiment, tasks: dict[str, Path], tmp_path: Path, kept: tuple[str, ...], said: str
+) -> None:
+    folder = shutil.copytree(tasks["tagged"], tmp_path / "study")
+    table = folder / "capsule" / "labels.csv"
+    with table.open(newline="") as file:
+        rows = [row | {"label": row["label"] if row["label"] in kept else ""} for row in csv.DictReader(file)]
+    with table.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    text = io.StringIO()
+    experiment = make_experiment("tagged", "lta", data=folder, epochs=1, steps_per_epoch=1)
+    train(experiment, tmp_path / "run", console=Console(file=text))
+    assert ("caution:" in text.getvalue()) == bool(said)
+    assert said in text.getvalue().partition("epoch 1")[0]

@@ -110,6 +110,7 @@ def test_less_paint_is_better() -> None:
         ([[0, 90], [0, 10]], "paints every image"),
         ([[8999, 1], [995, 5]], "predicts almost no lesion (under 1% of the pixels that are)"),
         ([[50, 8950], [0, 1000]], "paints almost all of every image (under 1% of what is normal is left)"),
+        ([[80, 10], [10, 0]], "hits no lesion: all that it paints lies beside them"),
         ([[80, 10], [5, 5]], None),
         ([[90, 0], [0, 0]], None),  # nothing was to be found
         ([[0, 0], [0, 90]], None),

@@ -31,6 +31,20 @@ def test_videos_are_found_beside_images(images: Path) -> None:
     assert [one.name for one in list_inputs([images]) if one.video] == ["v", "w", "x", "y"]
 
 
+def test_pictures_that_only_an_import_reads_are_counted(images: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (images / "deep").mkdir()
+    for name in ("._a.png", "v.mp4", "notes.txt"):
+        (images / name).touch()
+    assert [one.name for one in list_inputs([images])] == ["a", "b", "v"]
+    assert len(list_inputs([images], videos=False)) == 2 and capsys.readouterr().err == ""
+    for name in ("x.dcm", "deep/y.HEIC", "z.gif"):
+        (images / name).touch()
+    assert len(list_inputs([images])) == 3
+    said = capsys.readouterr().err
+    assert said.startswith("note: 3 files with pictures in ")
+    assert "(.dcm 1, .gif 1, .heic 1; first: deep/y.HEIC); `endotransfer data import folders` reads" in said
+
+
 def test_patterns_are_matched(images: Path) -> None:
     (images / "deep").mkdir()
     (images / "deep" / "c.png").touch()

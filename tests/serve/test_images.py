@@ -151,6 +151,19 @@ def test_sub_folders_by_patient_are_looked_into(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_pictures_that_are_not_shown_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.png", "p1/a.jpg", "p1/a.png", "p1/b.dcm", "p2/c.HEIC", "videos/d.mp4", "masks/e.gif", "notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        Image.new("RGB", (32, 32)).save(tmp_path / name, "png")
+    assert len(ImageCatalogue(tmp_path).entries) == 2
+    said = capsys.readouterr().err
+    assert "note: 3 files with pictures" in said and "(.dcm 1, .heic 1, .png 1; first: p1/a.png)" in said
+    for name in ("p1/a.png", "p1/b.dcm", "p2/c.HEIC"):
+        (tmp_path / name).unlink()
+    ImageCatalogue(tmp_path)
+    assert capsys.readouterr().err == ""
+
+
 def test_links_that_leave_the_folder_are_not_shown(
     make_client: MakeClient, runs: list[Path], folder: Path, tmp_path: Path
 ) -> None:

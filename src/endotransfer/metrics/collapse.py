@@ -1,4 +1,4 @@
-"""Models that answer the same everywhere: their figures are real, and say nothing about what was learned."""
+"""Models that answer the same everywhere, or hit nothing: real figures, which say nothing of what was learned."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,14 @@ from endotransfer.metrics.rates import lesion_confusion
 from endotransfer.metrics.scored_images import ScoredImages
 
 NO_LESION, ALL_LESION = "predicts no lesion at all", "paints every image"
+ALL_BESIDE = "hits no lesion: all that it paints lies beside them"
 ALMOST = 0.01  # of the pixels that a class truly has: fewer predicted ones are as good as none
 
 
 def collapse(total: Counts, classes: Sequence[str], lesions: bool) -> str | None:
-    """What a model does that predicts (almost) one class everywhere, from its summed matrix [K, K]; None: it does not.
+    """What a model does that predicts (almost) one class everywhere, or no pixel of any lesion; None: neither.
+
+    `total`: its summed matrix [K, K].
 
     Where the truth has one class alone, predicting no other is right.
     """
@@ -21,7 +24,8 @@ def collapse(total: Counts, classes: Sequence[str], lesions: bool) -> str | None
     if (true > 0).sum() < 2:
         return None
     if lesions:
-        return _of_lesions(predicted[0] / true[0], predicted[1] / true[1])
+        said = _of_lesions(predicted[0] / true[0], predicted[1] / true[1])
+        return said or (ALL_BESIDE if matrix[1, 1] == 0 else None)
     found = [name for name, pixels in zip(classes, predicted, strict=True) if pixels]
     return f"predicts nothing but {found[0]}" if len(found) == 1 else None
 

@@ -10,6 +10,7 @@ from endotransfer.data.folders.listing import SUFFIXES, leads_outside
 from endotransfer.data.folders.safe_name import LONGEST as LONGEST
 from endotransfer.data.folders.safe_name import safe_name as safe_name
 from endotransfer.data.read.image_limits import VIDEO_ENDINGS
+from endotransfer.data.read.unread_pictures import unread_pictures
 from endotransfer.errors import DataError
 
 
@@ -43,11 +44,14 @@ def _files_of(entry: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path | No
     if (entry / "images").is_dir():  # a folder in the native layout: its masks are not for predicting
         entry = entry / "images"
     if entry.is_dir():
-        files = sorted(entry.rglob("*"))
-        found = [file for file in files if file.suffix.lower() in endings and file.is_file()]
+        files = sorted(file for file in entry.rglob("*") if file.is_file() and not file.name.startswith("."))
+        found = [file for file in files if file.suffix.lower() in endings]
         inside = [file for file in found if not leads_outside(file, entry)]
         if len(inside) < len(found):
             print(f"note: {len(found) - len(inside)} links that leave {entry} are not followed", file=sys.stderr)
+        videos = [file for file in files if file.suffix.lower() in VIDEO_ENDINGS]  # who asked for none knows
+        if passed_over := unread_pictures(entry, files, [*found, *videos]):
+            print(f"note: {passed_over}", file=sys.stderr)
         yield from ((entry, file) for file in inside)
     elif entry.exists():
         yield None, entry

@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -15,6 +16,7 @@ from endotransfer.data.folders.read_folder import to_sample
 from endotransfer.data.folders.safe_name import safe_name
 from endotransfer.data.folders.scan_folder import scan_folder
 from endotransfer.data.folders.video_files import list_videos
+from endotransfer.data.read.unread_pictures import unread_pictures
 from endotransfer.errors import DataError
 from endotransfer.serve.answers import refuse_unknown
 from endotransfer.serve.image_figures import ImageFigures
@@ -84,14 +86,19 @@ def _plain(folder: Path) -> list[Sample]:
     if not folder.is_dir():
         raise DataError(f"there is no folder {folder}; give --images a folder of images.")
     found = dict(list_files(folder, folder).files)
-    for sub in _sub_folders(folder):
+    places = [folder, *_sub_folders(folder)]
+    for sub in places[1:]:
         for name, path in list_files(sub, folder).files.items():
             joined = safe_name("-".join([*sub.relative_to(folder).parts, name]))
             while joined in found:  # `a/b.png` and `a-b.png`: neither is lost
                 joined += "_"
             found[joined] = path
-    if not found and not list_videos(folder):
+    videos = list_videos(folder)
+    if not found and not videos:
         raise DataError(f"{folder} holds no image; give --images a folder of images or videos.")
+    there = (file for place in places for file in place.iterdir() if not file.name.startswith("."))
+    if passed_over := unread_pictures(folder, there, [*found.values(), *videos.values()]):
+        print(f"note: {passed_over}", file=sys.stderr)
     called = folder.resolve().name
     return [Sample(f"{called}/{name}", path) for name, path in found.items()]
 
