@@ -83,6 +83,27 @@ def test_a_split_names_what_it_does_not_know(download: Path, tmp_path: Path) -> 
     assert result.stderr.startswith("note: no patient is known: images of one patient may stand on both sides")
 
 
+def test_a_raw_folder_is_inspected_however_deep_its_patients_lie(download: Path) -> None:
+    for index in range(6):
+        for name in ("images", "masks"):
+            place = download / name / "2024" / f"P{index // 2}" / "colon"
+            place.mkdir(parents=True, exist_ok=True)
+            (download / name / f"{index}.png").rename(place / f"{index}.png")
+    (download / "images").rename(download / "Bilder")
+    result = CliRunner().invoke(app, ["data", "inspect", str(download), "--json"], catch_exceptions=False)
+    found = json.loads(result.stdout)["fingerprint"]
+    assert (found["images"], found["patients"], found["labelled_by"]) == (6, 3, {"mask": 6})
+
+
+def test_masks_beside_their_images_are_inspected_as_masks(download: Path) -> None:
+    for mask in (download / "masks").iterdir():
+        mask.rename(download / "images" / f"{mask.stem}_mask.png")
+    (download / "images").rename(download / "all")
+    result = CliRunner().invoke(app, ["data", "inspect", str(download), "--json"], catch_exceptions=False)
+    found = json.loads(result.stdout)["fingerprint"]
+    assert found["images"] == 6 and found["labelled_by"] == {"mask": 6}
+
+
 def test_a_raw_folder_is_inspected_as_an_import_would_read_it(download: Path) -> None:
     (download / "images").rename(download / "Bilder")
     (download / "Bilder" / "bericht.pdf").write_bytes(b"%PDF")

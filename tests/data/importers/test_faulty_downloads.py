@@ -276,6 +276,45 @@ def test_a_folder_of_another_name_is_suggested(plain: Path, out: Path, folder: s
         import_dataset("folders", plain, out)
 
 
+@pytest.mark.parametrize("ending", ["_mask", "_Maske", "-seg", "_x"])
+def test_masks_beside_their_images_are_no_images(source: Path, draw: Any, out: Path, ending: str) -> None:
+    for name in ("P1/a", "P1/b", "P2/a"):
+        draw.photo(source / f"{name}.jpg")
+        draw.mask(source / f"{name}{ending}.PNG", draw.blob())
+    draw.photo(source / "c.jpg")
+    suffix = {"suffix": "_x"} if ending == "_x" else {}
+    report = import_dataset("folders", source, out, images=".", masks=".", **suffix)
+    assert (names(out), report.masks) == (["P1-a", "P1-b", "P2-a"], 3)
+    assert report.skipped == ["c.jpg: no mask was found for it"]
+    bare = import_dataset("folders", source, None, images=".", masks="", dry_run=True, **suffix)
+    assert bare.images == 4 and len(bare.skipped) == 3
+    assert all(f"{ending}.PNG: is a mask by its folder or its name" in line for line in bare.skipped)
+
+
+def test_a_flat_folder_is_told_its_options(source: Path, draw: Any, out: Path) -> None:
+    draw.photo(source / "a.jpg")
+    draw.mask(source / "a_mask.png", draw.blob())
+    with pytest.raises(DataError, match=r"did you mean --images \.\?"):
+        import_dataset("folders", source, out)
+    with pytest.raises(DataError, match=r"did you mean --masks \.\?"):
+        import_dataset("folders", source, out, images=".")
+    assert import_dataset("folders", source, out, images=".", masks=".").masks == 1
+
+
+def test_the_folder_of_masks_may_be_the_one_around_the_images(source: Path, draw: Any, out: Path) -> None:
+    draw.photo(source / "images" / "a.jpg")
+    draw.mask(source / "drawn" / "a.png", draw.blob())
+    assert import_dataset("folders", source, out, masks=".").masks == 1
+
+
+def test_folders_among_the_images_are_not_read_twice(source: Path, draw: Any, out: Path) -> None:
+    draw.photo(source / "a.jpg")
+    draw.mask(source / "drawn" / "a.png", draw.blob())
+    draw.photo(source / "others" / "b.jpg")
+    report = import_dataset("folders", source, out, images=".", masks="drawn", normal="others")
+    assert (names(out), report.masks, report.normal, report.skipped) == (["a", "b"], 2, 1, [])
+
+
 def test_what_is_odd_but_usable_is_said(plain: Path, draw: Any, out: Path) -> None:
     draw.pixels(plain / "images" / "p03.png", np.zeros((*draw.size, 3), np.uint8))
     draw.mask(plain / "masks" / "p03.png", draw.blob())

@@ -87,11 +87,26 @@ def test_what_does_not_fit_is_named(study: Write, out: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("label", ["Polyp", "Befund", "Läsion", "Diagnose", "label", "class"])
+@pytest.mark.parametrize("image", ["Dateiname", "Bild", "file_name", "Image ID"])
+def test_columns_of_usual_names_are_found(study: Write, out: Path, image: str, label: str) -> None:
+    table = study("a.jpg", "b.jpg", table=f"Nr,{label},{image}\n1,1,a.jpg\n2,0,b.jpg\n")
+    report = import_dataset("table", table, out)
+    assert labels(out) == {"a": "lesion", "b": "normal"}
+    assert [guess for guess in report.guesses if f"'{label}' was taken for the label" in guess]
+
+
 @pytest.mark.parametrize("folder", ["masks", "Masken", "Ground Truth", "ground_truth", "GT", "Annotations"])
 def test_masks_are_known_by_their_folder(study: Write, draw: Any, out: Path, folder: str) -> None:
     draw.mask(out.parent / "download" / folder / "P1" / "a.png", draw.blob())
     report = import_dataset("table", study("Aufnahmen/P1/colon/a.jpg", table="file,label\na.jpg,1\n"), out)
     assert (report.images, report.masks, report.skipped) == (1, 1, [])
+
+
+def test_a_mask_beside_its_image_is_its_mask(study: Write, draw: Any, out: Path) -> None:
+    draw.mask(out.parent / "download" / "P1" / "a_Maske.png", draw.blob())
+    report = import_dataset("table", study("P1/a.jpg", "P2/b.jpg", table="file,label\na.jpg,1\nb.jpg,0\n"), out)
+    assert (report.images, report.masks, report.skipped) == (2, 1, [])
 
 
 def test_a_row_never_takes_another_patients_image(study: Write, out: Path) -> None:

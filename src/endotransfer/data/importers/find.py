@@ -51,18 +51,21 @@ def set_folders(source: Path, *expected: str) -> list[Path]:
     raise missing(source, *expected)
 
 
-def missing(source: Path, *expected: str, option: str = "", known: Collection[str] = ()) -> DataError:
+def missing(
+    source: Path, *expected: str, option: str = "", known: Collection[str] = (), near: Sequence[str] = ()
+) -> DataError:
     """The error for a download that is not laid out as published: what was expected, what is there.
 
-    `option`: the one that names another folder, where there is one for it; `known`: what such a folder may be called.
+    `option`: the one that names another folder, where there is one for it; `known`: what such a folder may be called;
+    `near`: what is meant where none is called so.
     """
-    found = sorted(child.name for child in source.iterdir() if not child.name.startswith("."))
-    shown = ", ".join(f"'{name}'" for name in found[:8]) + (", ..." if len(found) > 8 else "")
+    inside = sorted(child.name for child in source.iterdir() if not child.name.startswith("."))
+    shown = ", ".join(f"'{name}'" for name in inside[:8]) + (", ..." if len(inside) > 8 else "")
     wanted = " and ".join(f"'{name}'" for name in expected)
     holds = shown or "nothing"
     there = [child.name for child in folders(source)] if option else []
-    near = [name for name in there if letters(name) in known] + get_close_matches(expected[0], there, n=1)
-    hint = f"did you mean --{option} {near[0]}?" if near else "give the folder that does."
+    found = [name for name in there if letters(name) in known] + get_close_matches(expected[0], there, n=1)
+    hint = f"did you mean --{option} {[*found, *near][0]}?" if found or near else "give the folder that does."
     return DataError(f"{source} should hold {wanted} but holds {holds}; {hint}")
 
 

@@ -1,16 +1,19 @@
 """Your own folders, however deep: images, masks of the same names, and perhaps a folder of normal images."""
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from endotransfer.data.importers.find import missing
+from endotransfer.data.importers.find import missing, pictures
 from endotransfer.data.importers.importer import importer
 from endotransfer.data.importers.intake import Facts, Intake, say_masks, say_patients
-from endotransfer.data.importers.mask_index import MaskIndex
+from endotransfer.data.importers.mask_index import MaskIndex, mask_files
 from endotransfer.data.importers.mask_sources import empty
 from endotransfer.data.importers.patients import patient_by
 from endotransfer.data.importers.records import BINARY, FROM_MASK, Published
 from endotransfer.data.importers.tag_words import NO, same_word
-from endotransfer.data.importers.tree import IMAGE_FOLDERS, MASK_FOLDERS, Tree, is_mask_path, walk
+from endotransfer.data.importers.tree import IMAGE_FOLDERS, MASK_FOLDERS, Tree, walk
+
+_LIKE_A_MASK = "is a mask by its folder or its name, and no image; name its folder with --masks"
 
 
 @importer(
@@ -39,8 +42,11 @@ def folders(
     `frames`: of a video, how many a second, or `change`: one whenever the view has changed.
     """
     published = Published(classes=tuple(map(str.strip, classes.split(","))) if classes else BINARY, base=source)
-    tree = walk(_given(source, images, "images"), source)
-    chosen = [file for file in tree.files if not is_mask_path(tree.relative(file))]
+    tree = walk(_given(source, images, "images", IMAGE_FOLDERS, ["."] if pictures(source) else []), source)
+    beside = mask_files(tree, suffix)
+    drawn = walk(_given(source, masks, "masks", MASK_FOLDERS, [images] if beside else []), source) if masks else None
+    healthy = walk(_given(source, normal, "normal"), source) if normal else None
+    chosen = [file for file in tree.files if file not in beside and not _inside(tree, file, drawn, healthy)]
     patient = patient_by(patient_pattern, map(tree.relative, chosen))
     label = "" if classes else FROM_MASK
 
@@ -48,17 +54,25 @@ def folders(
         tag = label if masks else _tag_of_folder(relative)
         return Facts(tag, finding if tag != "normal" else "", patient(relative))
 
-    drawn = walk(_given(source, masks, "masks"), source) if masks else None
-    index = MaskIndex(((drawn.relative(file), file) for file in drawn.files), suffix) if drawn else None
-    published.skipped += tree.left
+    among = set(chosen)
+    masked = {file: drawn.relative(file) for file in drawn.files if file not in among} if drawn else {}
+    index = MaskIndex(((relative, file) for file, relative in masked.items()), suffix) if drawn else None
+    unused = (file for file in tree.files if file in beside and file not in masked)
+    published.skipped += [*tree.left, *(f"{tree.shown(file)}: {_LIKE_A_MASK}" for file in unused)]
     Intake(published, tree, index, facts, needs_mask=bool(masks), frames=frames).add(chosen)
     if drawn is not None and index is not None:
-        published.skipped += drawn.left
+        published.skipped += [line for line in drawn.left if line not in tree.left]
         say_masks(published, index, drawn)
-    if normal:
-        _add_normal(published, walk(_given(source, normal, "normal"), source), patient_pattern, frames)
+    if healthy is not None:
+        _add_normal(published, healthy, patient_pattern, frames)
     say_patients(published, f"the pattern {patient_pattern}" if patient_pattern else "the sub-folder")
     return published
+
+
+def _inside(tree: Tree, file: Path, *others: Tree | None) -> bool:
+    """Whether `file` is in another folder that was named, and that lies among the images."""
+    roots = {other.root for other in others if other and tree.root in other.root.parents}
+    return not roots.isdisjoint(file.parents)
 
 
 def _tag_of_folder(relative: Path) -> str:
@@ -74,7 +88,8 @@ def _add_normal(published: Published, tree: Tree, pattern: str, frames: str) -> 
     published.items += [item.with_mask(empty) for item in found.items]
 
 
-def _given(source: Path, name: str, option: str) -> Path:
+def _given(source: Path, name: str, option: str, known: Collection[str] = (), near: Sequence[str] = ()) -> Path:
+    """`known`: what such a folder may be called; `near`: what is meant where none is called so."""
     if not (source / name).is_dir():
-        raise missing(source, name, option=option, known=MASK_FOLDERS if option == "masks" else IMAGE_FOLDERS)
+        raise missing(source, name, option=option, known=known, near=near)
     return source / name

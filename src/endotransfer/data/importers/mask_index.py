@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePath
 
 from endotransfer.data.importers.tag_words import same_word
-from endotransfer.data.importers.tree import telling_folders
+from endotransfer.data.importers.tree import Tree, is_mask_path, telling_folders
 
 _USUAL = ("_mask", "-mask", "_seg", "-seg", "_gt", "-gt", "_maske", "_label", "_annotation", " mask")
 
@@ -47,6 +47,18 @@ class MaskIndex:
     @property
     def left(self) -> list[Path]:
         return list(self._waiting.values())
+
+
+def mask_files(tree: Tree, suffix: str = "") -> set[Path]:
+    """The files of `tree` that are masks: by a folder on the way, or by their name beside that of their image."""
+    known = {(file.parent, same_word(file.stem)) for file in tree.files}
+
+    def beside(file: Path) -> bool:
+        stem = same_word(file.stem)
+        endings = (ending for ending in ([same_word(suffix)] if suffix else _USUAL) if stem.endswith(ending))
+        return any((file.parent, stem.removesuffix(ending)) in known for ending in endings)
+
+    return {file for file in tree.files if is_mask_path(tree.relative(file)) or beside(file)}
 
 
 def _on_one_way(one: Key, other: Key) -> bool:

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 from endotransfer.data.folders.faults import Fault, Note
 from endotransfer.data.importers.intake import Facts, Intake, say_masks, say_patients
-from endotransfer.data.importers.mask_index import MaskIndex
+from endotransfer.data.importers.mask_index import MaskIndex, mask_files
 from endotransfer.data.importers.native_writer import write_native
 from endotransfer.data.importers.patients import patient_by
 from endotransfer.data.importers.records import FROM_MASK, Published
 from endotransfer.data.importers.table import table
-from endotransfer.data.importers.tree import Tree, is_mask_path, walk
+from endotransfer.data.importers.tree import Tree, walk
 from endotransfer.data.pipeline.threads import Progress
 from endotransfer.errors import DataError
 
@@ -50,11 +50,11 @@ def _by_table(tables: list[Path], group: str | None) -> tuple[Published | None, 
 
 
 def _by_names(tree: Tree) -> Published:
-    """Without a table: patients by folder, masks by the folders that are called so."""
+    """Without a table: patients by folder, masks by the folders that are called so, or by their own names."""
     published = Published(skipped=list(tree.left), base=tree.base)
-    masks = [file for file in tree.files if is_mask_path(tree.relative(file))]
-    index = MaskIndex((tree.relative(file), file) for file in masks)
-    images = [file for file in tree.files if not is_mask_path(tree.relative(file))]
+    masks = mask_files(tree)
+    index = MaskIndex((tree.relative(file), file) for file in tree.files if file in masks)
+    images = [file for file in tree.files if file not in masks]
     patient = patient_by("", map(tree.relative, images))
     Intake(published, tree, index, lambda path: Facts(FROM_MASK, "", patient(path))).add(images)
     say_masks(published, index, tree)

@@ -7,12 +7,12 @@ from pathlib import Path, PurePosixPath
 from endotransfer.data.folders.listing import printable
 from endotransfer.data.importers.importer import importer
 from endotransfer.data.importers.intake import Facts, Intake, say_masks, say_patients
-from endotransfer.data.importers.mask_index import MaskIndex
+from endotransfer.data.importers.mask_index import MaskIndex, mask_files
 from endotransfer.data.importers.patients import patient_by
 from endotransfer.data.importers.records import FROM_MASK, Published
 from endotransfer.data.importers.tag_table import TagTable, read_tag_table
 from endotransfer.data.importers.tag_words import TagWords, finding_of, same_word, tag_words
-from endotransfer.data.importers.tree import Tree, is_mask_path, walk
+from endotransfer.data.importers.tree import Tree, walk
 from endotransfer.errors import DataError
 
 Row = tuple[int, Mapping[str, str]]
@@ -51,8 +51,8 @@ def table(
     columns = content.image_column(image), content.label_column(label), content.patient_column(patient)
     tree = walk(_folder(source, images), source.parent, used=(source,))
     own = _folder(source, masks) if masks else None
-    mask_files = [file for file in tree.files if _is_mask(file, tree, own)]
-    pictures = [file for file in tree.files if not _is_mask(file, tree, own)]
+    drawn = {file for file in tree.files if file.is_relative_to(own)} if own else mask_files(tree, suffix)
+    pictures = [file for file in tree.files if file not in drawn]
     published = Published(skipped=[*content.left, *tree.left], guesses=content.guesses, base=source.parent)
     rows = _rows_by_file(content, columns[0], columns[2], tree, pictures, published)
     words = tag_words(lesion, normal)
@@ -63,7 +63,7 @@ def table(
         found = by_path(relative) if patient_pattern or not columns[2] else cells.get(columns[2], "")
         return _facts(cells.get(columns[1], ""), words, found, cells.get("split", ""))
 
-    index = MaskIndex(((tree.relative(file), file) for file in mask_files), suffix)
+    index = MaskIndex(((tree.relative(file), file) for file in tree.files if file in drawn), suffix)
     Intake(published, tree, index, facts, frames=frames).add([f for f in pictures if tree.relative(f) in rows])
     say_masks(published, index, tree)
     if patient_pattern or not columns[2]:
@@ -81,10 +81,6 @@ def _folder(source: Path, name: str) -> Path:
     if not folder.is_dir():
         raise DataError(f"there is no folder {folder}; name one that is seen from the folder of {source.name}.")
     return folder
-
-
-def _is_mask(file: Path, tree: Tree, own: Path | None) -> bool:
-    return file.is_relative_to(own) if own else is_mask_path(tree.relative(file))
 
 
 def _rows_by_file(
