@@ -1,6 +1,7 @@
 """What is chosen by the backbone's family, and that whatever is written goes before."""
 
 import pytest
+import torch
 
 from endotransfer.config import ModelConfig, TrainingConfig
 from endotransfer.models.backbones.families import (
@@ -14,6 +15,7 @@ from endotransfer.models.backbones.families import (
     settled_model,
     settled_training,
 )
+from endotransfer.models.segmenters.segmenter import build_segmenter
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,13 @@ def test_the_default_is_the_papers() -> None:
     model, training = settled_model(ModelConfig()), settled_training(TrainingConfig(), "resnet50")
     assert (model.head, model.multi_grid) == ("deeplab_v3", (1, 2, 4))
     assert (training.optimiser, training.lr, training.weight_decay) == ("adam", 1e-4, 0.0)
+
+
+@pytest.mark.parametrize("name", ["mobilenetv2_100", "resnet18", "test_vit"])
+def test_no_family_needs_a_word_on_its_grid(name: str) -> None:
+    model = settled_model(ModelConfig(backbone=name, pretrained=False, norm="group", aspp_channels=8))
+    assert (model.multi_grid is None) == (name != "resnet18")
+    assert build_segmenter(model, 2, tags=True)(torch.zeros(1, 3, 64, 64)).logits.shape == (1, 2, 8, 8)
 
 
 def test_a_pyramid_learns_slowly() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from endotransfer.data.folders.faults import Fault, Note
 from endotransfer.data.folders.group_columns import candidates, group_columns
+from endotransfer.data.folders.label_columns import label_column, other_names
 from endotransfer.data.folders.listing import printable, unsafe_name
 from endotransfer.errors import DataError
 from endotransfer.io import LARGEST_TABLE, read_bounded, write_atomically
@@ -39,16 +40,28 @@ class Table:
 def read_labels(path: Path) -> Table:
     """Read the whole table, collecting faults instead of stopping at the first.
 
-    The patient and the sequence are found under any usual name, and are then in the columns `patient` and `sequence`
-    as well.
+    Patient, sequence and label are found under other usual names, and are then in columns of these names as well; a
+    column that looks like tags and is not read is a fault.
     """
     table = _read(path)
-    for kind, column in group_columns(table.columns, [row.cells for row in table.rows]).items():
+    cells = [row.cells for row in table.rows]
+    read = group_columns(table.columns, cells)
+    if tags := label_column(table.columns, cells, LABELS):
+        read["label"] = tags
+    else:
+        table.faults += [_unread(path, column) for column in other_names(table.columns)]
+    for kind, column in read.items():
         if column != kind:
             table.rows = [replace(row, cells={**row.cells, kind: row.cells.get(column, "")}) for row in table.rows]
             table.columns += [kind] if kind not in table.columns else []
             table.notes.append(Note("group-column", f"the column '{printable(column)}' is read as the {kind}"))
     return table
+
+
+def _unread(path: Path, column: str) -> Fault:
+    what = f"has no column `label`, and the tags that '{printable(column)}' may hold are not read"
+    fix = f"call it `label`, and write {' or '.join(LABELS)} in it (`endotransfer data import table` reads other words)"
+    return Fault("unread-column", str(path), what, fix, "warning")
 
 
 def _read(path: Path) -> Table:

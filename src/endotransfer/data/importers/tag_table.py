@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from endotransfer.data.folders.group_columns import candidates, letters
+from endotransfer.data.folders.label_columns import LABEL_NAMES
 from endotransfer.data.folders.listing import printable
 from endotransfer.errors import DataError
 from endotransfer.io import LARGEST_TABLE, read_bounded
@@ -15,10 +16,6 @@ _SEPARATORS = {";": "semicolons", ",": "commas", "\t": "tabs", "|": "bars"}
 _IMAGE = (
     *("dateiname", "datei", "filename", "file", "imagename", "imagefile", "image", "imageid", "bilddatei", "bildname"),
     *("bild", "bildid", "foto", "picture", "frame", "filepath", "path", "pfad", "name"),
-)
-_LABEL = (
-    *("label", "tag", "befund", "lasion", "laesion", "lesion", "polyp", "diagnose", "diagnosis", "pathologie"),
-    *("klasse", "class", "category", "kategorie", "finding", "ergebnis", "result"),
 )
 
 
@@ -55,7 +52,7 @@ class TagTable:
         return found
 
     def label_column(self, asked: str) -> str:
-        return self.column("label", asked, _LABEL)
+        return self.column("label", asked, LABEL_NAMES)
 
     def patient_column(self, asked: str) -> str:
         if asked:
