@@ -46,6 +46,14 @@ def test_what_is_missing_is_one_sentence(
     assert not (tmp_path / "out").exists()
 
 
+def test_one_text_is_one_folder_and_not_its_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EndotransferError, match=r"^missing: is not a folder"):
+        endotransfer.evaluate("polyp", "missing", device="cpu")  # a model that ships
+    with pytest.raises(EndotransferError, match="there is no missing; give image files"):
+        endotransfer.predict_files("polyp", "missing", "out")
+
+
 def test_the_phantom_is_written_inspected_and_split(tmp_path: Path) -> None:
     folders = endotransfer.write_phantom(str(tmp_path / "phantom"), 12, size=32, processes=1)
     assert not endotransfer.inspect_folder(str(folders[1])).errors

@@ -16,6 +16,7 @@ def test_a_folder_is_predicted_file_by_file(top_half: ImagePredictor, images: Pa
     (images / "notes.txt").write_text("no image")
     for top_half.batch_size in (1, 2, 5):
         found = dict(top_half.predict_folder(images))
+        assert list(found) == [file for file, _ in top_half.predict_folder(str(images))]
         assert list(found) == [images / "a.png", images / "b.png", images / "deeper" / "c.png"]
         assert found[images / "a.png"].lesion_share == 0.5 and found[images / "deeper" / "c.png"].mask.shape == (4, 4)
 
