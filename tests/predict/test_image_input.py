@@ -1,10 +1,12 @@
 """Pixels are taken as they are or refused with the remedy, before a network sees them."""
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 
+import endotransfer
 from endotransfer.errors import ConfigError
 from endotransfer.predict.image_input import as_batch, as_pixels
 from endotransfer.predict.image_predictor import ImagePredictor
@@ -48,3 +50,11 @@ def test_anything_else_is_refused_with_the_remedy(top_half: ImagePredictor, imag
 def test_one_image_is_no_batch(top_half: ImagePredictor, image: str) -> None:
     with pytest.raises(ConfigError, match="takes a list of images, and this is one; use predict"):
         top_half.predict_batch(image)
+
+
+@pytest.mark.parametrize("backend", ["torch", "onnx"])
+def test_whatever_computes_the_network_refuses_what_is_no_image(backend: Literal["torch", "onnx"]) -> None:
+    predictor = endotransfer.load("polyp", backend=backend)  # it ships as both
+    for image in (RGB[..., 0], RGB / 255, RGB.transpose(2, 0, 1)):
+        with pytest.raises(ConfigError, match=r"; .*give "):
+            predictor.predict_batch([image])  # type: ignore[list-item]
