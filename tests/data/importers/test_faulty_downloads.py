@@ -282,11 +282,11 @@ def test_masks_beside_their_images_are_no_images(source: Path, draw: Any, out: P
         draw.photo(source / f"{name}.jpg")
         draw.mask(source / f"{name}{ending}.PNG", draw.blob())
     draw.photo(source / "c.jpg")
-    suffix = {"suffix": "_x"} if ending == "_x" else {}
-    report = import_dataset("folders", source, out, images=".", masks=".", **suffix)
+    suffix = "_x" if ending == "_x" else ""
+    report = import_dataset("folders", source, out, images=".", masks=".", suffix=suffix)
     assert (names(out), report.masks) == (["P1-a", "P1-b", "P2-a"], 3)
     assert report.skipped == ["c.jpg: no mask was found for it"]
-    bare = import_dataset("folders", source, None, images=".", masks="", dry_run=True, **suffix)
+    bare = import_dataset("folders", source, None, images=".", masks="", dry_run=True, suffix=suffix)
     assert bare.images == 4 and len(bare.skipped) == 3
     assert all(f"{ending}.PNG: is a mask by its folder or its name" in line for line in bare.skipped)
 
