@@ -101,7 +101,8 @@ def _fault_of(entry: "os.DirEntry[str]", root: Path) -> Fault | None:
 
 def leads_outside(path: Path, root: Path) -> bool:
     try:
-        return not path.resolve().is_relative_to(root.resolve())
+        goal = path.resolve()
+        return goal.is_symlink() or not goal.is_relative_to(root.resolve())  # Python 3.13 leaves a circle as it is
     except (OSError, RuntimeError):  # a link that leads to itself
         return True
 
