@@ -46,6 +46,19 @@ def test_what_is_missing_is_one_sentence(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("kind", [str, Path])
+@pytest.mark.parametrize("name", ["import_dataset", "benchmark", "predict_files", "init_experiment", "sweep"])
+def test_the_commands_of_the_terminal_are_functions(tmp_path: Path, name: str, kind: Callable[[Path], object]) -> None:
+    missing, out = kind(tmp_path / "missing"), kind(tmp_path / "out")
+    given = {
+        "import_dataset": ("folders", missing, out), "benchmark": (missing, out), "predict_files": ("polyp", missing, out),
+        "init_experiment": (missing, missing), "sweep": (missing, {"mu": [1]}, out),
+    }  # fmt: skip
+    with pytest.raises(EndotransferError, match="missing"):
+        getattr(endotransfer, name)(*given[name])
+    assert not (tmp_path / "out").exists()
+
+
 def test_one_text_is_one_folder_and_not_its_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(EndotransferError, match=r"^missing: is not a folder"):
