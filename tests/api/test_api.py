@@ -50,8 +50,9 @@ def test_what_is_missing_is_one_sentence(
 @pytest.mark.parametrize("name", ["import_dataset", "benchmark", "predict_files", "init_experiment", "sweep"])
 def test_the_commands_of_the_terminal_are_functions(tmp_path: Path, name: str, kind: Callable[[Path], object]) -> None:
     missing, out = kind(tmp_path / "missing"), kind(tmp_path / "out")
-    given = {
-        "import_dataset": ("folders", missing, out), "benchmark": (missing, out), "predict_files": ("polyp", missing, out),
+    given: dict[str, tuple[object, ...]] = {
+        "import_dataset": ("folders", missing, out), "benchmark": (missing, out),
+        "predict_files": ("polyp", missing, out),
         "init_experiment": (missing, missing), "sweep": (missing, {"mu": [1]}, out),
     }  # fmt: skip
     with pytest.raises(EndotransferError, match="missing"):
