@@ -20,7 +20,7 @@ def label_column(columns: Sequence[str], rows: Sequence[Mapping[str, str]], labe
 
 
 def other_names(columns: Sequence[str]) -> list[str]:
-    """The columns that may hold tags by their name, where none is called `label`."""
-    if "label" in columns:
+    """The columns that may hold tags by their name, where none is called `label` in any capitals."""
+    if any(column.casefold() == "label" for column in columns):
         return []
     return [column for column in columns if column != "finding" and letters(column) in LABEL_NAMES]
