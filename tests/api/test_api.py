@@ -60,6 +60,12 @@ def test_the_commands_of_the_terminal_are_functions(tmp_path: Path, name: str, k
     assert not (tmp_path / "out").exists()
 
 
+def test_a_device_of_another_name_is_refused_before_torch_sees_it(tmp_path: Path) -> None:
+    for name, given in (("load", ["polyp"]), ("evaluate", ["polyp", tmp_path])):
+        with pytest.raises(ConfigError, match="the device is cpu or cuda, not 'gpu'"):
+            getattr(endotransfer, name)(*given, device="gpu")
+
+
 def test_one_text_is_one_folder_and_not_its_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(EndotransferError, match=r"^missing: is not a folder"):

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from endotransfer.api import train
 from endotransfer.engine.callbacks import Callback, StopTraining, TrainingEvent
 from endotransfer.engine.checkpoint import list_steps
-from endotransfer.engine.run import train
 from endotransfer.testing.fixtures import MakeExperiment
 
 
