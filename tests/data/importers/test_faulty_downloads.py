@@ -269,10 +269,27 @@ def test_unread_files_are_named(miniature: Callable[[str], Path], out: Path, nam
     assert all("not read" in line for line in left)
 
 
-@pytest.mark.parametrize(("folder", "hint"), [("image", "--images image"), ("Bilder", "--images Bilder")])
-def test_a_folder_of_another_name_is_suggested(plain: Path, out: Path, folder: str, hint: str) -> None:
+@pytest.mark.parametrize("name", ["kvasir-seg", "folders"])
+def test_an_archive_asks_to_be_unpacked(miniature: Callable[[str], Path], out: Path, name: str) -> None:
+    (next(miniature(name).rglob("images")) / "more.ZIP").write_bytes(b"PK")
+    left = import_dataset(name, out.parent / "download", out).skipped
+    assert left == ["images/more.ZIP: is an archive, which is not looked into; unpack it"]
+
+
+def test_a_sub_folder_that_a_public_set_has_no_place_for_is_named(
+    miniature: Callable[[str], Path], draw: Any, out: Path
+) -> None:
+    images = next(miniature("kvasir-seg").rglob("images"))
+    draw.photo(images / "again" / "a.jpg")
+    (images / "nothing").mkdir()
+    left = import_dataset("kvasir-seg", out.parent / "download", out).skipped
+    assert left == ["images/again: is a sub-folder with pictures, which are not read here"]
+
+
+@pytest.mark.parametrize("folder", ["image", "Bilder", "my_images"])
+def test_a_folder_of_another_name_is_suggested(plain: Path, out: Path, folder: str) -> None:
     (plain / "images").rename(plain / folder)
-    with pytest.raises(DataError, match=rf"should hold 'images' but holds .*; did you mean {hint}\?"):
+    with pytest.raises(DataError, match=rf"should hold 'images' but holds .*; did you mean --images {folder}\?"):
         import_dataset("folders", plain, out)
 
 
@@ -289,6 +306,16 @@ def test_masks_beside_their_images_are_no_images(source: Path, draw: Any, out: P
     bare = import_dataset("folders", source, None, images=".", masks="", dry_run=True, suffix=suffix)
     assert bare.images == 4 and len(bare.skipped) == 3
     assert all(f"{ending}.PNG: is a mask by its folder or its name" in line for line in bare.skipped)
+
+
+def test_an_ending_of_masks_that_is_not_guessed_is_told_and_taken(source: Path, draw: Any, out: Path) -> None:
+    draw.photo(source / "images" / "P1" / "a.jpg")
+    draw.mask(source / "masks" / "P1" / "a drawn.png", draw.blob())
+    with pytest.raises(DataError) as told:
+        import_dataset("folders", source, out)
+    hint = "no image was found for this mask; an image is called like it without ' drawn' (--suffix ' drawn')"
+    assert f"(images/P1/a.jpg: no mask was found for it; masks/P1/a drawn.png: {hint})" in str(told.value)
+    assert import_dataset("folders", source, out, suffix=" drawn").masks == 1
 
 
 def test_a_flat_folder_is_told_its_options(source: Path, draw: Any, out: Path) -> None:

@@ -17,6 +17,10 @@ def index(*masks: str, suffix: str = "") -> MaskIndex:
         ("a.png", "a.jpg", True, True),
         ("A.PNG", "a.jpg", True, True),
         ("a_mask.png", "a.jpg", True, True),
+        ("A_Segmentation.png", "a.jpg", True, True),
+        ("a mask.png", "a.jpg", True, True),
+        ("a.mask.png", "a.jpg", True, True),
+        ("amask.png", "a.jpg", True, False),
         ("P1/a.png", "P1/a.jpg", False, True),
         ("Masken/P1/a.png", "Bilder/P1/a.jpg", False, True),
         ("P1/masks/a.png", "P1/images/a.jpg", False, True),
@@ -42,6 +46,12 @@ def test_a_suffix_that_was_named_is_not_guessed() -> None:
     assert masks.find(Path("a.jpg"), alone=True) == Path("/masks/a_x.png")
     assert masks.find(Path("b.jpg"), alone=True) is None
     assert masks.guessed == set()
+
+
+def test_an_ending_that_nobody_guesses_is_told() -> None:
+    masks = index("a_b_Drawn.png", "a_drawn.png", "ab.png", "c_drawn.png")
+    assert masks.find(Path("a_b.jpg"), alone=True) is masks.find(Path("a.jpg"), alone=True) is None
+    assert [masks.ending(mask) for mask in masks.left] == ["_drawn", "_drawn", "", ""]
 
 
 def test_two_masks_of_one_name_are_named() -> None:

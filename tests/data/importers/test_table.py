@@ -1,9 +1,10 @@
 """A table of tags of any make, and images wherever they lie."""
 
 import csv
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -85,6 +86,22 @@ def test_what_does_not_fit_is_named(study: Write, out: Path) -> None:
         "tags.csv, line 6: names c.jpg, as line 5 does, and says otherwise",
         "tags.csv, line 7: has 4 cells for 2 columns",
     ]
+
+
+def test_a_table_of_rows_that_are_all_too_long_names_the_first(study: Write, out: Path) -> None:
+    table = study("a.jpg", table="Bild;Befund;Text\na.jpg;1;klein; flach\n")
+    with pytest.raises(DataError, match=r"no row that can be read \(first: tags\.csv, line 2: has 4 cells"):
+        import_dataset("table", table, out)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_both_forms_of_an_umlaut_are_one_name(study: Write, out: Path, form: Literal["NFC", "NFD"]) -> None:
+    other: Literal["NFC", "NFD"] = "NFD" if form == "NFC" else "NFC"
+    rows = ["file,label,patient", unicodedata.normalize(other, "Gerät.jpg,unauffällig,Müller")]
+    image = unicodedata.normalize(form, "Müller/Gerät.jpg")
+    report = import_dataset("table", study(image, table="\n".join(rows)), out)
+    assert report.skipped == []
+    assert list(labels(out).values()) == ["normal"]
 
 
 @pytest.mark.parametrize("label", ["Polyp", "Befund", "Läsion", "Diagnose", "label", "class"])

@@ -110,6 +110,13 @@ def test_duplicates_within_a_split_and_with_other_labels(make_folder: MakeFolder
     assert (duplicates["exact_groups"], duplicates["exact_images"], duplicates["exact_across_splits"]) == (2, 4, 0)
 
 
+def test_a_picture_of_two_patients_is_said(make_folder: MakeFolder) -> None:
+    path = make_folder(images=["a", "b"], labels="image,patient\na,P1\nb,P2\n")
+    (path / "images/b.png").write_bytes((path / "images/a.png").read_bytes())
+    (fault,) = inspect_folder(path).faults
+    assert fault.what == "has the same pixels as b.png, but belongs to another patient (P1, P2)"
+
+
 def test_near_duplicates_within_a_split_are_counted_but_no_fault(
     make_folder: MakeFolder, photo: Callable[[int], NDArray[np.uint8]]
 ) -> None:

@@ -12,6 +12,7 @@ LITTER = (
     "thumbs.db",
     "desktop.ini",
 )  # what operating systems leave behind; names with a leading dot as well
+ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 
 
 @dataclass
@@ -43,6 +44,13 @@ def printable(name: object) -> str:
         return str(name)
     spelt = str(name).encode("utf-8", "backslashreplace").decode()
     return "".join(c if unicodedata.category(c) != "Cc" else repr(c)[1:-1] for c in spelt)
+
+
+def why_unread(path: Path) -> str:
+    """Of a file with an ending that nothing here reads."""
+    if path.suffix.lower() in ARCHIVES:
+        return "is an archive, which is not looked into; unpack it"
+    return f"files in {printable(path.suffix)} are not read" if path.suffix else "files without an ending are not read"
 
 
 def list_files(folder: Path, root: Path) -> Listing:

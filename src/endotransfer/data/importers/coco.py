@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from endotransfer.data.folders.listing import SUFFIXES, printable
 from endotransfer.data.importers.coco_file import NOT_DECIDED, Annotation, read_coco
 from endotransfer.data.importers.importer import choice, importer
 from endotransfer.data.importers.mask_sources import empty, paint
@@ -43,7 +44,16 @@ def coco(
             published.items.append(Item(name, image, _drawn(drawn, index), "lesion", finding))
         else:
             published.items.append(Item(name, image, empty if bare_label else None, bare_label))
+    published.skipped += _unlisted(folder, {(folder / entry.file_name).resolve() for entry in content.images})
     return published
+
+
+def _unlisted(folder: Path, listed: set[Path]) -> list[str]:
+    """One line on the pictures that the json does not know: often those of another part of the set."""
+    left = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path not in listed)
+    left = [path for path in left if not path.name.startswith(".")]
+    first = printable(left[0].relative_to(folder).as_posix()) if left else ""
+    return [f"{folder.name}: {len(left)} pictures in it are not listed in the json (first: {first})"] if left else []
 
 
 def _drawn(annotations: list[Annotation], index: dict[int, int]) -> MaskMaker:

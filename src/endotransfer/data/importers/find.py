@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from endotransfer.data.folders.group_columns import letters
-from endotransfer.data.folders.listing import LITTER, SUFFIXES, plain_name
+from endotransfer.data.folders.listing import LITTER, SUFFIXES, plain_name, why_unread
 from endotransfer.data.importers.mask_sources import from_file
 from endotransfer.data.importers.records import Item, Published
 from endotransfer.errors import DataError
@@ -100,11 +100,20 @@ def _levels(source: Path) -> Iterator[list[Path]]:
 
 def unread_beside(items: Sequence[Item]) -> list[str]:
     """'file: reason' for everything that lies among the images and is not read."""
+    known = {file for item in items for file in (item.image, item.mask_file) if file is not None}
+    used = {folder for file in known for folder in file.parents}
     left = []
     for folder in sorted({item.image.parent for item in items}):
         for path in sorted(folder.iterdir()):
-            if path.is_dir() or path.suffix.lower() in SUFFIXES:
+            if path in used or path.suffix.lower() in SUFFIXES or path.name.lower() in LITTER:
                 continue
-            if not path.name.startswith(".") and path.name.lower() not in LITTER:
-                left.append(f"{folder.name}/{path.name}: files in '{path.suffix}' are not read here")
+            if not path.name.startswith((".", "__MACOSX")) and (reason := _unread(path)):
+                left.append(f"{folder.name}/{path.name}: {reason}")
     return left
+
+
+def _unread(path: Path) -> str | None:
+    if not path.is_dir():
+        return why_unread(path)
+    holds = any(file.suffix.lower() in SUFFIXES for file in path.rglob("*"))
+    return "is a sub-folder with pictures, which are not read here" if holds else None

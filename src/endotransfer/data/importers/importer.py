@@ -15,6 +15,7 @@ from endotransfer.label_values import IGNORE
 from endotransfer.registry import Registry, nearest
 
 Read = Callable[..., Published]
+_REASONS = 3  # that an import without an image gives
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,10 @@ def import_dataset(
 
 def _some(report: ImportReport, chosen: Importer, source: Path) -> ImportReport:
     if not report.images:
-        first = f" (first reason: {report.skipped[0]})" if report.skipped else ""
-        raise DataError(f"no usable image in {source}{first}; is it a complete download of {chosen.name}?")
+        kinds = {line.partition(": ")[2]: line for line in reversed(report.skipped)}  # the first file of each reason
+        shown = [line for line in report.skipped if line in kinds.values()][:_REASONS]
+        why = f" ({'; '.join(shown)})" if shown else ""
+        raise DataError(f"no usable image in {source}{why}; is it a complete download of {chosen.name}?")
     return report
 
 

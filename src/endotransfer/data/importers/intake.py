@@ -1,5 +1,6 @@
 """From files of any kind to the items of an import: pictures, their masks, and what is known of each file."""
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -79,7 +80,9 @@ class Intake:
 def say_masks(published: Published, masks: MaskIndex, tree: Tree) -> None:
     """Name the masks that nothing was found for, and what was assumed about their names."""
     for file in masks.left:
-        published.skipped.append(f"{tree.shown(file)}: no image was found for this mask")
+        ending = masks.ending(file)
+        hint = f"; an image is called like it without '{ending}' (--suffix {shlex.quote(ending)})" if ending else ""
+        published.skipped.append(f"{tree.shown(file)}: no image was found for this mask{hint}")
     for file, first in masks.doubles:
         published.skipped.append(f"{tree.shown(file)}: {tree.shown(first)} has the same name")
     if masks.guessed:

@@ -7,7 +7,11 @@ from pathlib import Path, PurePath
 from endotransfer.data.importers.tag_words import same_word
 from endotransfer.data.importers.tree import Tree, is_mask_path, telling_folders
 
-_USUAL = ("_mask", "-mask", "_seg", "-seg", "_gt", "-gt", "_maske", "_label", "_annotation", " mask")
+_WORDS = (
+    *("mask", "maske", "seg", "segmentation", "segmentierung", "gt", "groundtruth", "ground_truth", "label"),
+    "annotation",
+)
+_USUAL = tuple(mark + word for word in _WORDS for mark in "_- .")
 
 Key = tuple[str, ...]
 
@@ -29,11 +33,14 @@ class MaskIndex:
         for key in self._files:
             self._stems[key[-1]].append(key)
         self.guessed: set[str] = set()  # endings that were not named, and fitted
+        self._asked: set[str] = set()  # names of images
 
     def find(self, relative: Path, *, alone: bool) -> Path | None:
         """The mask of the image at `relative`.  `alone`: no other image is called so; depths may differ."""
+        *folders, stem = _key(relative)
+        self._asked.add(stem)
         for suffix in [self._suffix] if self._suffix else ["", *_USUAL]:
-            key = _key(relative.with_name(relative.stem + suffix + ".x"))
+            key = (*folders, same_word(stem + suffix))
             places = self._stems.get(key[-1], [])
             if key not in self._files and alone and len(places) == 1 and _on_one_way(key[:-1], places[0][:-1]):
                 key = places[0]
@@ -43,6 +50,12 @@ class MaskIndex:
                     self.guessed.add(suffix)
                 return self._files[key]
         return None
+
+    def ending(self, mask: Path) -> str:
+        """What the name of a mask has behind that of some image, as in `a_drawn`; '' where no image is called so."""
+        stem = same_word(mask.stem)
+        cuts = (cut for cut in range(len(stem) - 1, 0, -1) if not stem[cut].isalnum())
+        return next((stem[cut:] for cut in cuts if stem[:cut] in self._asked), "")
 
     @property
     def left(self) -> list[Path]:
@@ -55,7 +68,7 @@ def mask_files(tree: Tree, suffix: str = "") -> set[Path]:
 
     def beside(file: Path) -> bool:
         stem = same_word(file.stem)
-        endings = (ending for ending in ([same_word(suffix)] if suffix else _USUAL) if stem.endswith(ending))
+        endings = (ending for ending in ([suffix.casefold()] if suffix else _USUAL) if stem.endswith(ending))
         return any((file.parent, stem.removesuffix(ending)) in known for ending in endings)
 
     return {file for file in tree.files if is_mask_path(tree.relative(file)) or beside(file)}

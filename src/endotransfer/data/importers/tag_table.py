@@ -74,6 +74,9 @@ def read_tag_table(path: Path, separator: str = "") -> TagTable:
     except csv.Error as reason:
         raise DataError(f"{path} is not a readable table from line {lines.line_num} on ({reason}); save it again as "
                         "CSV.") from reason  # fmt: skip
+    if not table.rows and table.left:
+        raise DataError(f"{path} has no row that can be read (first: {table.left[0]}); put cells that contain the "
+                        "separator in double quotes, or name another one with --separator.")  # fmt: skip
     if not table.rows:
         raise DataError(f"{path} has no row below its first line; give the table with a row for each image.")
     return table

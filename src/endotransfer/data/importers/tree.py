@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from endotransfer.data.folders.group_columns import letters
-from endotransfer.data.folders.listing import LITTER, leads_outside, plain_name, printable
+from endotransfer.data.folders.listing import LITTER, leads_outside, plain_name, printable, why_unread
 from endotransfer.data.importers.find import natural
 from endotransfer.data.read.dicom import is_dicom
 from endotransfer.data.read.picture_file import READ_ENDINGS
@@ -83,4 +83,4 @@ def _unreadable(path: Path, root: Path) -> str | None:
         return "is not a file (a broken link or a device)"
     if path.suffix.lower() in READ_ENDINGS or is_dicom(path):
         return None
-    return f"files in {printable(path.suffix)} are not read" if path.suffix else "files without an ending are not read"
+    return why_unread(path)

@@ -82,7 +82,10 @@ def _exact_faults(group: Group) -> list[Fault]:
         what = f"has the same pixels as {others}, in the splits {' and '.join(splits)}"
         faults.append(Fault("duplicate-across-splits", first, what, f"remove one, or {_AGAIN}"))
     elif not faults:
-        faults.append(Fault("duplicate", first, f"has the same pixels as {others}", "keep one of them", "warning"))
+        patients = sorted({entry.cell("patient") for entry in group} - {""})
+        whose = f", but belongs to another patient ({', '.join(patients[:3])})" if len(patients) > 1 else ""
+        fix = "find out whose it is, and keep one of them" if whose else "keep one of them"
+        faults.append(Fault("duplicate", first, f"has the same pixels as {others}{whose}", fix, "warning"))
     return faults
 
 
