@@ -286,6 +286,23 @@ def test_a_sub_folder_that_a_public_set_has_no_place_for_is_named(
     assert left == ["images/again: is a sub-folder with pictures, which are not read here"]
 
 
+def test_what_lies_beside_the_named_folders_is_said(plain: Path, draw: Any, out: Path) -> None:
+    draw.photo(plain / "images_2" / "P1" / "a.jpg")
+    draw.photo(plain / "b.jpg")
+    for name in ("tags.csv", "notes.txt", ".hidden.csv", "empty/notes.txt"):
+        (plain / name).parent.mkdir(exist_ok=True)
+        (plain / name).write_text("x")
+    left = import_dataset("folders", plain, out).skipped
+    assert [line.split(" that no")[0].split(";")[0] for line in left] == [
+        "b.jpg: lies beside the folders that are read",
+        "images_2: is a folder with pictures",
+        "tags.csv: is a table, which is not read here",
+    ]
+    assert "masks: is a folder with pictures that no option names" in (
+        import_dataset("folders", plain, None, dry_run=True, masks="").skipped
+    )
+
+
 @pytest.mark.parametrize("folder", ["image", "Bilder", "my_images"])
 def test_a_folder_of_another_name_is_suggested(plain: Path, out: Path, folder: str) -> None:
     (plain / "images").rename(plain / folder)

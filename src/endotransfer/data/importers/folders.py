@@ -12,6 +12,7 @@ from endotransfer.data.importers.patients import patient_by
 from endotransfer.data.importers.records import BINARY, FROM_MASK, Published
 from endotransfer.data.importers.tag_words import NO, same_word
 from endotransfer.data.importers.tree import IMAGE_FOLDERS, MASK_FOLDERS, Tree, walk
+from endotransfer.data.importers.unnamed import unnamed
 
 _LIKE_A_MASK = "is a mask by its folder or its name, and no image; name its folder with --masks"
 
@@ -59,6 +60,7 @@ def folders(
     index = MaskIndex(((relative, file) for file, relative in masked.items()), suffix) if drawn else None
     unused = (file for file in tree.files if file in beside and file not in masked)
     published.skipped += [*tree.left, *(f"{tree.shown(file)}: {_LIKE_A_MASK}" for file in unused)]
+    published.skipped += unnamed(source, [one.root for one in (tree, drawn, healthy) if one is not None])
     Intake(published, tree, index, facts, needs_mask=bool(masks), frames=frames).add(chosen)
     if drawn is not None and index is not None:
         published.skipped += [line for line in drawn.left if line not in tree.left]
