@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,22 @@ def test_a_raw_folder_is_inspected_as_an_import_would_read_it(download: Path) ->
     assert found["fingerprint"]["images"] == 6 and found["fingerprint"]["labelled_by"] == {"mask": 6}
     assert [fault["code"] for fault in found["faults"]] == ["not-imported", "left-out"]
     assert found["faults"][1]["file"] == "Bilder/bericht.pdf"
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ({"a.csv": "x,y\n1,2\n"}, "not followed, perhaps it is one of something else: .*no column of file names"),
+        ({"a.csv": "image,label\n", "b.tsv": "image\n"}, r"of 2 tables \(a\.csv, b\.tsv\) none was followed"),
+    ],
+)
+def test_a_table_that_is_not_followed_is_no_secret(download: Path, tables: dict[str, str], said: str) -> None:
+    (download / "images").rename(download / "Bilder")
+    for name, text in tables.items():
+        (download / name).write_text(text)
+    result = CliRunner().invoke(app, ["data", "inspect", str(download), "--json"], catch_exceptions=False)
+    notes = [note["what"] for note in json.loads(result.stdout)["notes"] if note["code"] == "guess"]
+    assert any(re.search(said, note) for note in notes)
 
 
 @pytest.mark.parametrize("option", [[], ["--group", "ward"]])

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from endotransfer.data.folders.faults import Fault, Note
+from endotransfer.data.folders.listing import printable
 from endotransfer.data.importers.intake import Facts, Intake, say_masks, say_patients
 from endotransfer.data.importers.mask_index import MaskIndex, mask_files
 from endotransfer.data.importers.native_writer import write_native
@@ -26,12 +27,14 @@ def preview(folder: Path, group: str | None = None, progress: Progress | None = 
     if not tree.files:
         return None
     tables = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in (".csv", ".tsv")]
-    published, told = _by_table(tables, group) if len(tables) == 1 else (None, "")
+    published, unread = _by_table(tables, group)
+    told = "table" if published else "folders"
     if published is None:
         published = _by_names(tree)
+        published.guesses += unread
     report = write_native(None, published, progress)
     assert report.inspection is not None
-    how = f"import it: `endotransfer data import {'table' if told else 'folders'} --help`"
+    how = f"import it: `endotransfer data import {told} --help`"
     raw = Fault(
         "not-imported", str(folder), "is not laid out as training reads it (below: what an import would find)", how
     )
@@ -40,13 +43,17 @@ def preview(folder: Path, group: str | None = None, progress: Progress | None = 
     return Inspection(folder, report.inspection.fingerprint, faults, [*notes, *report.inspection.notes])
 
 
-def _by_table(tables: list[Path], group: str | None) -> tuple[Published | None, str]:
+def _by_table(tables: list[Path], group: str | None) -> tuple[Published | None, list[str]]:
+    """What the only table says, or why none was followed."""
+    if len(tables) != 1:
+        names = ", ".join(printable(path.name) for path in tables[:3])
+        return None, [f"of {len(tables)} tables ({names}) none was followed; import the right one"] if tables else []
     try:
-        return table(tables[0], patient=group or ""), tables[0].name
-    except DataError:
+        return table(tables[0], patient=group or ""), []
+    except DataError as reason:
         if group is not None:
             raise
-        return None, ""  # a table of something else
+        return None, [f"the table was not followed, perhaps it is one of something else: {reason}"]
 
 
 def _by_names(tree: Tree) -> Published:
