@@ -1,5 +1,6 @@
 """Patients are kept together under whatever name their column has; where none is known, that is said."""
 
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,6 +81,19 @@ def test_a_named_column_ties_images_beside_the_patient_and_replaces_nothing(make
     split_folder(folder, group="ward")
     assert all(len(part) == 1 for part in sides(folder, "ward").values())
     assert [entry.cell("patient") for entry in read_contents(folder).entries] == [f"P{n:02}" for n in range(24)]
+
+
+@pytest.mark.parametrize("column", ["patient", "case_id", "ward"])
+def test_spellings_of_a_patient_are_one_patient(make_folder: MakeFolder, column: str) -> None:
+    spellings = ("Pät {}", " pät  {}", unicodedata.normalize("NFD", "PÄT {}"))
+    rows = [f"{name},{spellings[n % 3].format(n // 3)}" for n, name in enumerate(NAMES)]
+    folder = make_folder(images=NAMES, labels="\n".join([f"image,{column}", *rows]))
+    group, said = ("ward" if column == "ward" else None), list[str]()
+    split_folder(folder, group=group, say=said.append)
+    parts = sides(folder, "patient")
+    assert len(parts) == 8 and all(len(part) == 1 for part in parts.values())
+    assert any("differ in capitals or spaces alone are read as one" in line for line in said) == (column != "ward")
+    assert inspect_folder(folder, group=group).fingerprint["patients"] == 8
 
 
 def test_the_widest_filled_column_wins() -> None:

@@ -94,6 +94,19 @@ def test_a_table_of_rows_that_are_all_too_long_names_the_first(study: Write, out
         import_dataset("table", table, out)
 
 
+def test_two_columns_of_one_name_are_refused_where_they_count(study: Write, out: Path) -> None:
+    table = study("a.jpg", table="Bild,Befund,Text,Text,Befund\na.jpg,1,x,y,0\n")
+    with pytest.raises(DataError, match="has two columns called 'Befund'; rename or remove one"):
+        import_dataset("table", table, out)
+    assert import_dataset("table", study("a.jpg", table="Bild,Text,Text\na.jpg,x,y\n"), out).images == 1
+
+
+@pytest.mark.parametrize("said", ["sep=;", "SEP=;\r", '"sep=;"'])
+def test_the_line_that_tells_a_spreadsheet_the_separator_is_no_header(study: Write, out: Path, said: str) -> None:
+    import_dataset("table", study("a.jpg", table=f"{said}\nBild;Befund\na.jpg;1\n"), out)
+    assert labels(out) == {"a": "lesion"}
+
+
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 def test_both_forms_of_an_umlaut_are_one_name(study: Write, out: Path, form: Literal["NFC", "NFD"]) -> None:
     other: Literal["NFC", "NFD"] = "NFD" if form == "NFC" else "NFC"

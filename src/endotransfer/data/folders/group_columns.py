@@ -1,7 +1,7 @@
 """Columns that tie images together, under the names that hospitals and labelling programmes give them."""
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from endotransfer.data.folders.faults import failure
@@ -51,6 +51,16 @@ def letters(column: str) -> str:
     return "".join(letter for letter in plain if letter.isalnum())
 
 
+def one_spelling(values: Iterable[str]) -> dict[str, str]:
+    """Each value -> the first of those that differ from it in capitals, spaces or composed letters alone.
+
+    `P07` and `p07` are one patient: two would stand on both sides of a split.
+    """
+    first: dict[str, str] = {}
+    alike = ((value, " ".join(unicodedata.normalize("NFC", value).casefold().split())) for value in values)
+    return {value: first.setdefault(same, value) for value, same in alike}
+
+
 def with_group(entries: Sequence[FolderEntry], columns: Sequence[str], group: str, table: object) -> list[FolderEntry]:
     """`entries` with the column `group` as their patient, where no patient of theirs is known."""
     if group not in columns:
@@ -58,7 +68,8 @@ def with_group(entries: Sequence[FolderEntry], columns: Sequence[str], group: st
         raise failure("no-column", table, f"has no column '{group}'", f"name one of its columns ({known})")
     if any(entry.cell("patient") for entry in entries):
         return list(entries)
-    return [replace(entry, cells={**entry.cells, "patient": entry.cell(group)}) for entry in entries]
+    spelled = one_spelling(entry.cell(group) for entry in entries)
+    return [replace(entry, cells={**entry.cells, "patient": spelled[entry.cell(group)]}) for entry in entries]
 
 
 def unknown_patients(entries: Sequence[FolderEntry]) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from endotransfer.data.folders.faults import Fault, Note
-from endotransfer.data.folders.group_columns import candidates, group_columns
+from endotransfer.data.folders.group_columns import candidates, group_columns, one_spelling
 from endotransfer.data.folders.label_columns import label_column, other_names
 from endotransfer.data.folders.listing import printable, unsafe_name
 from endotransfer.errors import DataError
@@ -55,7 +55,20 @@ def read_labels(path: Path) -> Table:
             table.rows = [replace(row, cells={**row.cells, kind: row.cells.get(column, "")}) for row in table.rows]
             table.columns += [kind] if kind not in table.columns else []
             table.notes.append(Note("group-column", f"the column '{printable(column)}' is read as the {kind}"))
+    for kind in ("patient", "sequence"):
+        _spell_alike(table, kind)
     return table
+
+
+def _spell_alike(table: Table, kind: str) -> None:
+    """Give all spellings of one patient or sequence the first of them."""
+    spelled = one_spelling(row.cells.get(kind, "") for row in table.rows)
+    others = [printable(value) for value, first in spelled.items() if value != first]
+    if others:
+        table.rows = [replace(row, cells={**row.cells, kind: spelled[row.cells.get(kind, "")]}) for row in table.rows]
+        some = ", ".join(others[:3]) + (", ..." if len(others) > 3 else "")
+        what = f"spellings of a {kind} that differ in capitals or spaces alone are read as one ({some})"
+        table.notes.append(Note("group-column", what))
 
 
 def _unread(path: Path, column: str) -> Fault:

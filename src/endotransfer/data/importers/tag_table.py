@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from endotransfer.errors import DataError
 from endotransfer.io import LARGEST_TABLE, read_bounded
 
 _SEPARATORS = {";": "semicolons", ",": "commas", "\t": "tabs", "|": "bars"}
+_SAID = re.compile(r'"?sep=([;,\t|])"?\r?\n', re.IGNORECASE)
 _IMAGE = (
     *("dateiname", "datei", "filename", "file", "imagename", "imagefile", "image", "imageid", "bilddatei", "bildname"),
     *("bild", "bildid", "foto", "picture", "frame", "filepath", "path", "pfad", "name"),
@@ -37,11 +39,17 @@ class TagTable:
             if not fitting:
                 known = ", ".join(self.columns)
                 raise DataError(f"{self.path} has no column '{asked}' (option {option}); it has: {known}.")
-            return fitting[0]
+            return self._once(fitting[0])
         found = next((column for name in usual for column in self.columns if letters(column) == name), "")
         if found:
             self.guesses.append(f"the column '{printable(found)}' was taken for the {option}")
-        return found
+        return self._once(found)
+
+    def _once(self, column: str) -> str:
+        """The column, if it is the only one of its name: of two, the cells of one would be lost."""
+        if column and self.columns.count(column) > 1:
+            raise DataError(f"{self.path} has two columns called '{printable(column)}'; rename or remove one.")
+        return column
 
     def image_column(self, asked: str) -> str:
         found = self.column("image", asked, _IMAGE)
@@ -64,7 +72,9 @@ def read_tag_table(path: Path, separator: str = "") -> TagTable:
     """Read the whole table; a row with too many cells is left out and named."""
     table = TagTable(path)
     text = _decode(path, table)
-    separator = separator.replace("\\t", "\t") or _sniff(text, table)
+    said = _SAID.match(text)  # how Excel is told the separator
+    text = text[said.end() :] if said else text
+    separator = separator.replace("\\t", "\t") or (said[1] if said else _sniff(text, table))
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         table.columns = [cell.strip() for cell in next(lines, [])]
