@@ -1,5 +1,6 @@
 """Miniatures of the public sets, laid out and named exactly as published."""
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -64,6 +65,18 @@ def miniature(source: Path, draw: Draw) -> Callable[[str], Path]:
         return source / "Befunde.csv" if name == "table" else source
 
     return make
+
+
+@pytest.fixture
+def plain(miniature: Callable[[str], Path]) -> Path:
+    """A lesion (p01) and a normal image (p02) with their masks."""
+    return miniature("folders")
+
+
+def names(folder: Path) -> list[str]:
+    """The images that the table of an imported folder lists."""
+    with (folder / "labels.csv").open(newline="") as file:
+        return [row["image"] for row in csv.DictReader(file)]
 
 
 def kvasir_seg(source: Path, draw: Draw) -> None:
