@@ -39,7 +39,8 @@ def press(page: Any, *keys: str) -> None:
 def along(row: int, left: int, right: int, radius: float) -> NDArray[np.bool_]:
     """Within `radius` of a stretch of a row."""
     beyond = np.maximum(0, np.maximum(left - COLUMNS, COLUMNS - right))
-    return np.hypot(ROWS - row, beyond) <= radius
+    inside: NDArray[np.bool_] = np.hypot(ROWS - row, beyond) <= radius
+    return inside
 
 
 def test_brush_and_eraser_follow_the_arrows_until_they_are_lifted(page: Any) -> None:

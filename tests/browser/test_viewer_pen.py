@@ -68,7 +68,7 @@ def test_a_palm_before_and_under_the_pen_does_nothing(page: Any) -> None:
     view = page.evaluate(VIEW)
     down, *moves, up = stroke("pen", 2, 50, 20, 60)
     palm = [["pointerdown", "touch", 7, 70, 80], ["pointermove", "touch", 7, 74, 82]]
-    again = [["pointerdown", "touch", 8, 72, 85], ["pointermove", "touch", 8, 60, 88], ["pointerup", "touch", 8, 60, 88]]
+    again = [[f"pointer{what}", "touch", 8, 72, 85] for what in ("down", "move", "up")]
     page.evaluate(SEND, [*palm, down, ["pointermove", "touch", 7, 78, 84], *moves[:4], *again, *moves[4:], up])
     page.evaluate(SEND, [["pointerup", "touch", 7, 78, 84]])
     found = draft(page)
