@@ -16,7 +16,10 @@ import { TOOLS, setTool, toolInHand } from "./tools.js";
 
 /** @typedef {Record<string, () => unknown>} Actions */
 
-const help = () => dialog("help").showModal();
+function help() {
+  dialog("help").showModal();
+  dialog("help").scrollTop = 0; // the button that has the focus is at its end
+}
 
 /** @type {Actions} */
 const ACTIONS = {
