@@ -54,7 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
         if name not in hub.repositories:
             self._answer(404, {"error": "Repository not found"}, {"X-Error-Code": "RepoNotFound"})
         elif parts[0] != "api":
-            self._file(name, parts[-1])
+            self._file(name, "/".join(parts[4:]))
         elif parts[4:5] == ["tree"]:
             files = hub.repositories[name].items()
             told = [(path, hub.told_sizes.get(path, len(data)), data) for path, data in files]
@@ -97,6 +97,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         tag = hashlib.sha1(content).hexdigest()
         headers = {"X-Repo-Commit": self.hub.commit(name), "ETag": f'"{tag}"'}
+        if path in self.hub.told_sizes:
+            headers["X-Linked-Size"] = str(self.hub.told_sizes[path])
         self._send(200, content, "application/octet-stream", headers)
 
     def _answer(self, status: int, content: Any, headers: dict[str, str] | None = None) -> None:

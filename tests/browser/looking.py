@@ -78,3 +78,33 @@ def draft(page: Any) -> NDArray[np.uint8]:
     """The drawing [96, 96]; empty where there is none."""
     values = np.array(page.evaluate(DRAFT), np.uint8)
     return values.reshape(96, 96) if values.size else values
+
+
+AT = "async () => { const { pointer } = await import('/page/stage.js'); return [pointer.x, pointer.y]; }"
+
+
+def put_cursor(page: Any, x: int, y: int) -> None:
+    """Move the keyboard's cursor to a pixel, by its keys."""
+    at = page.evaluate(AT)
+    for key, steps in (
+        ("ArrowRight", x - at[0]), ("ArrowLeft", at[0] - x), ("ArrowDown", y - at[1]), ("ArrowUp", at[1] - y),
+    ):  # fmt: skip
+        for _ in range(round(steps)):
+            page.keyboard.press(f"Shift+{key}")
+    assert page.evaluate(AT) == [x, y]
+
+
+BOXES = """async (boxes) => {
+  const { replaceDraft } = await import('/page/drafts.js');
+  const { state } = await import('/page/state.js');
+  state.image.draft?.fill(0);
+  replaceDraft((draft) => draft.map((_, at) => Number(boxes.some(([left, top, right, bottom]) =>
+    at % 96 >= left && at % 96 <= right && at / 96 >= top && at / 96 < bottom + 1))));
+  Object.assign(state.image, { past: [], future: [] });
+}"""
+
+
+def drawn_boxes(page: Any, *boxes: tuple[int, int, int, int]) -> NDArray[np.uint8]:
+    """A drawing of boxes (left, top, right, bottom), as if a person had drawn them; nothing to undo yet."""
+    page.evaluate(BOXES, boxes)
+    return draft(page)

@@ -56,7 +56,7 @@ def test_a_promptable_network_answers_where_there_is_one(
 
 
 def test_a_folder_without_a_network_is_refused_at_the_start(runs: list[Path], make_client: MakeClient) -> None:
-    with pytest.raises(ConfigError, match="there is no folder"):
+    with pytest.raises(ConfigError, match="there is no nowhere; name a folder"):
         make_client(runs, None, prompt_model=Path("nowhere"))
 
 

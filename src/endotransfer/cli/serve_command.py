@@ -14,7 +14,10 @@ def serve(
     ],
     images: Annotated[Path | None, typer.Option("--images", help="A folder of images to look at and review.")] = None,
     prompt_model: Annotated[
-        Path | None, typer.Option("--prompt-model", metavar="DIR", help="A folder with SAM 2 as ONNX, for clicks.")
+        Path | None,
+        typer.Option(
+            "--prompt-model", metavar="NAME", help="SAM 2 as ONNX, for clicks: folder, file, hf://owner/name."
+        ),
     ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8731,
     host: Annotated[str, typer.Option(help="Where to listen; anything but this machine needs --token.")] = "127.0.0.1",

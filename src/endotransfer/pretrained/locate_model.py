@@ -6,12 +6,10 @@ from pathlib import Path
 
 from endotransfer.errors import CheckpointError
 from endotransfer.paths import AnyPath, as_path
+from endotransfer.pretrained.hub_name import HubName, hub_name
 from endotransfer.pretrained.shipped_models import FOLDER, shipped_names
 from endotransfer.registry import nearest
 
-_PART = r"[A-Za-z0-9][\w.-]{0,95}"
-_REPOSITORY = re.compile(rf"({_PART}/{_PART})(?:@([\w./-]{{1,100}}))?", re.ASCII)
-_HUB = re.compile(r"hf:/{1,3}(.*)")  # pathlib makes one slash of two
 _SHIPPED = re.compile(r"shipped:/{0,3}(.*)")
 
 
@@ -24,8 +22,8 @@ def locate_model(named: AnyPath, what: str = "the model") -> Path:
     text = path.as_posix()
     if found := _SHIPPED.fullmatch(text):
         return _shipped(found[1])
-    if found := _HUB.fullmatch(text):
-        return _of_hub(found[1])
+    if (hub := hub_name(path)) is not None:
+        return _of_hub(hub)
     if path.exists():
         if text in shipped_names():
             print(f"note: {text} is the folder {path.resolve()}; `shipped:{text}` is the model of that name.",
@@ -33,9 +31,6 @@ def locate_model(named: AnyPath, what: str = "the model") -> Path:
         return path
     if text in shipped_names():
         return FOLDER / text
-    # Where the first part is a folder here, the second is misspelt: nobody is asked on the network for that.
-    if _REPOSITORY.fullmatch(text) and not path.parent.exists():
-        return _of_hub(text)
     raise CheckpointError(
         f"there is no {path}: no run, model folder or bundle, and no model that is shipped; {_known(text)}"
     )
@@ -56,13 +51,14 @@ def _shipped(name: str) -> Path:
     return FOLDER / name
 
 
-def _of_hub(named: str) -> Path:
-    found = _REPOSITORY.fullmatch(named)
-    if found is None:
-        raise CheckpointError(f"'{named[:100]}' names no repository of a hub; write for example hf://owner/name.")
+def _of_hub(named: HubName) -> Path:
+    if named.file is not None:
+        raise CheckpointError(
+            f"{named.repository}/{named.file} is a file of a hub; a model is all of hf://{named.repository}."
+        )
     from endotransfer.pretrained.hub_download import fetch_model
 
-    return fetch_model(found[1], found[2])
+    return fetch_model(named.repository, named.revision)
 
 
 def _known(name: str) -> str:

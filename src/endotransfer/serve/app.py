@@ -29,7 +29,8 @@ def create_app(
 ) -> FastAPI:
     """The service for one run or two and a folder of images.  Without a token it answers on loopback alone.
 
-    `prompt_model`: a folder with a promptable network, which answers clicks; without one super-pixels do.
+    `prompt_model`: a promptable network, which answers clicks: a folder, a file or `hf://owner/name`; without one
+    super-pixels do.
     """
     service = Service(runs, images, prompt_model)
 

@@ -28,11 +28,11 @@ class _Place:
 
 
 class PreparedImages:
-    """Clicks become masks: by the network in `folder`, or without one by super-pixels."""
+    """Clicks become masks: by the network that `named` means, or without one by super-pixels."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._model = None if folder is None else PromptModel(folder)
-        self.name = None if folder is None else folder.resolve().name  # of the network; None: super-pixels answer
+    def __init__(self, named: Path | None) -> None:
+        self._model = None if named is None else PromptModel(named)
+        self.name = None if self._model is None else self._model.name  # None: super-pixels answer
         self._store = None if self._model is None else EmbeddingStore(self._model)
         self._places: OrderedDict[Path, _Place] = OrderedDict()
         self._lock = threading.Lock()

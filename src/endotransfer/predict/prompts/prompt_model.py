@@ -8,17 +8,17 @@ Two graphs, as exporters of SAM 2 write them (docs/viewer.md):
 
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
-from endotransfer.errors import CheckpointError, ConfigError
+from endotransfer.paths import AnyPath
 from endotransfer.predict.graph_session import Values, open_graph, read_graph, run_graph, unusable
 from endotransfer.predict.prediction import Pixels
 from endotransfer.predict.prompts.prompt import Prompt
+from endotransfer.predict.prompts.prompt_files import FIX, find_prompt_files
 
 SIDE = 1024  # of the square that the encoder sees
 LOW = 256  # of the masks that the decoder gives and takes
@@ -34,7 +34,6 @@ EMBEDDING = {
     "high_res_feats_1": (1, 64, 128, 128),
 }
 DECODER_INPUTS = {*EMBEDDING, "point_coords", "point_labels", "mask_input", "has_mask_input"}
-FIX = "name a folder with an encoder and a decoder of SAM 2"
 NEGATIVE, POSITIVE, TOP_LEFT, BOTTOM_RIGHT = 0, 1, 2, 3  # labels of points
 Embedding = dict[str, NDArray[np.float16]]
 
@@ -48,13 +47,15 @@ class Proposals:
 
 
 class PromptModel:
-    """The network in `folder`, which holds one `*encoder*.onnx` and one `*decoder*.onnx`.
+    """The network that `named` means: a folder with one `*encoder*.onnx` and one `*decoder*.onnx`, one of the two, or
+    a repository of a hub.
 
     `threads`: how many compute one image; all cores if not given.
     """
 
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
-        self._encoder_path, self._decoder_path = (_only(folder, f"*{part}*.onnx") for part in ("encoder", "decoder"))
+    def __init__(self, named: AnyPath, threads: int | None = None) -> None:
+        files = find_prompt_files(named)
+        self.name, self._encoder_path, self._decoder_path = files.name, files.encoder, files.decoder
         contents = [read_graph(path, FIX) for path in (self._encoder_path, self._decoder_path)]
         self.digest = hashlib.sha256(contents[0]).hexdigest()  # of what makes the embeddings
         self._encoder = open_graph(self._encoder_path, contents[0], FIX, threads)
@@ -129,12 +130,3 @@ def at_size(logits: Values, size: tuple[int, int]) -> NDArray[np.bool_]:
     """The mask [H, W] of logits [256, 256], smoothed a little: as they are, their edges fray into specks."""
     scaled = Image.fromarray(gaussian_filter(logits, SMOOTHING)).resize((size[1], size[0]), Image.Resampling.BILINEAR)
     return np.asarray(scaled) > 0
-
-
-def _only(folder: Path, pattern: str) -> Path:
-    if not folder.is_dir():
-        raise ConfigError(f"there is no folder {folder}; {FIX}.")
-    found = sorted(folder.glob(pattern))
-    if len(found) != 1:
-        raise CheckpointError(f"{folder} holds {len(found) or 'no'} files called {pattern} where one is needed; {FIX}.")
-    return found[0]

@@ -1,4 +1,4 @@
-// Points, box and keyboard cursor of the tool Click, over the image.
+// Points and box of the tool Click, over the image.
 /** @import { Box, Click, ClickedObject, Point, View } from "./types.d.ts" */
 
 const RADIUS = 7;
@@ -43,19 +43,4 @@ export function paintBox(context, view, [left, top, right, bottom]) {
     context.strokeRect(from.x, from.y, to.x - from.x, to.y - from.y);
   }
   context.setLineDash([]);
-}
-
-/** @param {CanvasRenderingContext2D} context @param {View} view @param {Point} at */
-export function paintCursor(context, view, at) {
-  const { x, y } = onScreen(view, at);
-  for (const [colour, width] of /** @type {[string, number][]} */ ([["#000", 4], ["#ffd34d", 2]])) {
-    context.strokeStyle = colour;
-    context.lineWidth = width;
-    context.beginPath();
-    for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
-      context.moveTo(x + 4 * dx, y + 4 * dy);
-      context.lineTo(x + 16 * dx, y + 16 * dy);
-    }
-    context.stroke();
-  }
 }

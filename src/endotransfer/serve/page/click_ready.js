@@ -1,7 +1,7 @@
 // Images are made ready for clicks before the first one comes: the open image, then the next in the list.
 /** @import { OpenImage } from "./types.d.ts" */
 import { postNothing, refusedAs } from "./api.js";
-import { visibleRows } from "./list.js";
+import { visibleRows } from "./filters.js";
 import { tell } from "./messages.js";
 import { emit, state } from "./state.js";
 

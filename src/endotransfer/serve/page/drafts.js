@@ -13,11 +13,11 @@ let under = false; // whether a change is under way
 export function beginDraft(empty = false) {
   const image = state.image;
   if (!image || (image.draft && !empty)) return;
-  const shown = labelsOf(image, state.left) ?? (isBlind(image) ? null : labelsOf(image, "model0"));
+  const start = empty ? new Uint8Array(image.width * image.height) : shownMask(image);
   if (image.draft) keep(image, image.draft);
   else Object.assign(image, { past: [], future: [], before: state.left });
   image.draftFrom = empty ? null : modelOf(state.left);
-  image.draft = empty || !shown ? new Uint8Array(image.width * image.height) : Uint8Array.from(shown);
+  image.draft = start;
   image.start = image.draft; // never changed in place: each change is a copy
   state.left = "draft";
   changed();
@@ -69,16 +69,24 @@ export function cancelChange() {
 }
 
 /**
- * Another mask in place of the correction, in one step that can be undone.
- * @param {(draft: Mask, image: OpenImage) => Mask} make
+ * Another mask in place of the correction, in one step that can be undone; none, and nothing begins, where `make` gives
+ * null.
+ * @param {(draft: Mask, image: OpenImage) => Mask | null} make
  */
 export function replaceDraft(make) {
   const image = state.image;
-  const draft = beginChange();
-  if (!image || !draft) return;
-  image.draft = make(draft, image);
+  const made = image && make(image.draft ?? shownMask(image), image);
+  if (!image || !made || !beginChange()) return false;
+  image.draft = made;
   changed();
   endChange();
+  return true;
+}
+
+/** What a correction begins with. @param {OpenImage} image @returns {Mask} */
+function shownMask(image) {
+  const shown = labelsOf(image, state.left) ?? (isBlind(image) ? null : labelsOf(image, "model0"));
+  return shown ? Uint8Array.from(shown) : new Uint8Array(image.width * image.height);
 }
 
 /** Changes whose masks are still waited for. @type {Set<Promise<unknown>>} */

@@ -4,8 +4,11 @@ import { element, input, onValue, select } from "./dom.js";
 import { VALUES, known, matches, progress } from "./row_filters.js";
 import { emit, on, state } from "./state.js";
 
+/** The rows that are listed. */
+export const visibleRows = () => [...state.picked, ...state.rows].filter(chosen);
+
 /** @param {Row} row */
-export const chosen = (row) => matches(row, { ...state, open: state.image?.row.id });
+const chosen = (row) => matches(row, { ...state, open: state.image?.row.id });
 
 // Only what tells images apart can be chosen.
 function buildChoices() {
@@ -16,6 +19,7 @@ function buildChoices() {
     const options = [new Option("any", ""), ...values.map((value) => new Option(value, value))];
     if (options.map(({ value }) => value).join("\n") !== [...choice.options].map(({ value }) => value).join("\n")) choice.replaceChildren(...options);
     choice.value = state.only[field] ?? "";
+    choice.title = choice.value; // a long name in full
   }
 }
 

@@ -1,6 +1,6 @@
 // The list as a grid of larger thumbnails with masks, in place of the open image.
 import { button, element, onClick } from "./dom.js";
-import { showCurrent } from "./list.js";
+import { showCurrent } from "./strip.js";
 import { emit, on } from "./state.js";
 
 const root = element("images");

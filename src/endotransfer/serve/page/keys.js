@@ -1,5 +1,6 @@
 // One key for everything one does often.  While one types, and in dialogs, keys are letters.
 import { reveal } from "./blind.js";
+import { cursorKey, endPress, hideCursor, isCursorShown } from "./cursor.js";
 import { redoDecision, undoDecision } from "./decisions.js";
 import { dialog, element, input, onClick } from "./dom.js";
 import { redo, undo } from "./drafts.js";
@@ -15,7 +16,10 @@ import { TOOLS, setTool, toolInHand } from "./tools.js";
 
 /** @typedef {Record<string, () => unknown>} Actions */
 
-const help = () => dialog("help").showModal();
+function help() {
+  dialog("help").showModal();
+  dialog("help").scrollTop = 0; // the button that has the focus is at its end
+}
 
 /** @type {Actions} */
 const ACTIONS = {
@@ -47,6 +51,9 @@ const IN_HAND = { Enter: () => toolInHand().finish?.(), Escape: () => toolInHand
 /** @param {KeyboardEvent} event @param {string} selector */
 const within = (event, selector) => (event.target instanceof Element ? event.target.closest(selector) : null);
 
+/** Whether a button takes the key as its own click. @param {KeyboardEvent} event */
+const onButton = (event) => event.key === "Enter" && within(event, "button, summary, a");
+
 /**
  * Text fields and menus use every key themselves, sliders and radio buttons the arrows.
  * @param {KeyboardEvent} event
@@ -60,14 +67,23 @@ export function typing(event) {
 
 /** What a key does now, if anything. @param {KeyboardEvent} event @returns {(() => unknown) | undefined} */
 function actionOf(event) {
+  const { ctrlKey, key, metaKey, shiftKey } = event;
+  const others = ctrlKey || metaKey || inGrid() || onButton(event);
+  const own = others ? undefined : cursorKey(key.toLowerCase(), shiftKey);
+  if (own) return own;
+  const action = usualAction(event);
+  return action && (() => { endPress(); action(); });
+}
+
+/** The same without the keyboard's cursor. @param {KeyboardEvent} event @returns {(() => unknown) | undefined} */
+function usualAction(event) {
   const { key, shiftKey } = event;
   const small = key.toLowerCase();
   if (event.ctrlKey || event.metaKey) return shiftKey && small === "z" ? redo : WITH_CONTROL[small];
   if (inGrid()) return key === "Escape" ? toggleGrid : OF_THE_GRID.has(key) ? ACTIONS[small] ?? ACTIONS[key] : undefined;
   if (key === " ") return within(event, "button, summary, a, input") ? undefined : () => holdSpace(true);
-  const own = toolInHand().keyed?.(small, shiftKey);
-  if (own) return own;
-  if (key in IN_HAND) return toolInHand().busy?.() && !(key === "Enter" && within(event, "button, summary, a")) ? IN_HAND[key] : undefined;
+  if (key in IN_HAND && toolInHand().busy?.() && !onButton(event)) return IN_HAND[key];
+  if (key === "Escape" && isCursorShown()) return hideCursor;
   if (shiftKey && SHIFTED[small]) return SHIFTED[small];
   if (within(event, "[role=tab]") && key.startsWith("Arrow")) return undefined;
   return ACTIONS[key] ?? ACTIONS[small];

@@ -1,13 +1,14 @@
-// Mouse, pen and fingers on the canvas: move, pinch, swipe, draw.  The right button and Alt erase; two fingers never draw.
+// Mouse, pen and fingers on the canvas: move, pinch, swipe, draw.  The right button, Alt and the other end of a pen erase;
+// two fingers never draw, one does until a pen has.
 /** @import { Point } from "./types.d.ts" */
 import { element, input, onValue } from "./dom.js";
-import { cancelChange } from "./drafts.js";
 import { fit, onScreen, pan, pointer, redraw, scale, swipeAt, toImage, zoom } from "./stage.js";
 import { emit, state } from "./state.js";
 import { setBrush } from "./tool_brush.js";
-import { toolInHand } from "./tools.js";
+import { cancelPress, toolInHand } from "./tools.js";
 
-const RIGHT = 2;
+const RIGHT = 2; // buttons
+const PEN_ERASER = 5; // the other end of a pen
 const canvas = element("canvas", HTMLCanvasElement);
 /** @type {Map<number, Point>} */
 const fingers = new Map();
@@ -16,35 +17,50 @@ const held = { space: false };
 /** @type {Action} */
 let action = null;
 
+/** The pen that is on the glass: as long as it is, a hand that rests there is no finger. @type {number | null} */
+let pen = null;
+let penKnown = false; // who has a pen draws with it, and moves the image with a finger
+
 canvas.addEventListener("pointerdown", (event) => {
-  if (!state.image) return;
+  if (!state.image || isPalm(event)) return;
   canvas.setPointerCapture(event.pointerId);
+  if (event.pointerType === "pen") takePen(event.pointerId);
   fingers.set(event.pointerId, onScreen(event));
   if (fingers.size > 1) {
-    if (action === "draw") cancelDrawing();
+    if (action === "draw") cancelPress();
     action = fingers.size === 2 ? "pinch" : null;
     return;
   }
   Object.assign(pointer, toImage(event), { inside: true });
   action = chooseAction(event);
-  if (action === "draw") toolInHand().press?.(toImage(event), { erase: event.button === RIGHT || event.altKey, reach: 8 / scale() });
+  if (action === "draw") toolInHand().press?.(toImage(event), { erase: erases(event), reach: 8 / scale() });
 });
 
-function cancelDrawing() {
-  toolInHand().cancel?.();
-  cancelChange();
+/** @param {PointerEvent} event */
+const isPalm = ({ pointerType }) => pen !== null && pointerType === "touch";
+
+/** The hand often touches the glass before its pen does: that was no stroke. @param {number} id */
+function takePen(id) {
+  if (action === "draw") cancelPress();
+  fingers.clear();
+  pen = id;
+  penKnown = true;
 }
+
+/** @param {PointerEvent} event */
+const erases = ({ altKey, button }) => altKey || button === RIGHT || button === PEN_ERASER;
 
 /** @param {PointerEvent} event @returns {Action} */
 function chooseAction(event) {
   if (nearDivider(onScreen(event))) return "swipe";
   if (event.button === 1 || held.space) return "pan";
-  if (event.button !== 0 && event.button !== RIGHT) return null;
-  if (toolInHand().press) return "draw";
+  if (![0, RIGHT, PEN_ERASER].includes(event.button)) return null;
+  if (toolInHand().press && !(penKnown && event.pointerType === "touch")) return "draw";
   return event.button === RIGHT ? null : "pan";
 }
 
 canvas.addEventListener("pointermove", (event) => {
+  if (isPalm(event)) return;
   Object.assign(pointer, toImage(event), { inside: true });
   const before = fingers.get(event.pointerId);
   const now = onScreen(event);
@@ -66,9 +82,10 @@ function nearDivider({ x }) {
 
 for (const name of /** @type {const} */ (["pointerup", "pointercancel"])) {
   canvas.addEventListener(name, (event) => {
-    fingers.delete(event.pointerId);
+    if (!fingers.delete(event.pointerId)) return; // a palm's
+    if (event.pointerId === pen) pen = null;
     if (action === "draw" && name === "pointerup") toolInHand().lift?.();
-    else if (action === "draw") cancelDrawing();
+    else if (action === "draw") cancelPress();
     action = null; // a finger that stays after a pinch does nothing until it is lifted
   });
 }

@@ -2,7 +2,8 @@
 /** @import { Estimate, Plan, Readers, Reading, Row } from "./types.d.ts" */
 import { getJson, postJson } from "./api.js";
 import { details, element, input, make, onClick, select } from "./dom.js";
-import { show, visibleRows } from "./list.js";
+import { visibleRows } from "./filters.js";
+import { show } from "./list.js";
 import { attempt, tell } from "./messages.js";
 import { reviewerName } from "./reviewer.js";
 import { emit, on, state } from "./state.js";

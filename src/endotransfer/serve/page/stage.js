@@ -9,10 +9,11 @@ import { overlay, truthLine } from "./overlay.js";
 import { emit, on, state } from "./state.js";
 import { toolInHand } from "./tools.js";
 
+const MARGIN = 24; // pixels of the screen around what is looked at
 const canvas = element("canvas", HTMLCanvasElement);
 const viewport = element("viewport");
 /** @type {View & { fitted: boolean }} */
-const view = { scale: 1, x: 0, y: 0, fitted: true };
+export const view = { scale: 1, x: 0, y: 0, fitted: true };
 let asked = false;
 let zoomed = 0; // how often this image's lesions were looked for
 let shown = ""; // the size of the frame of a video before
@@ -87,6 +88,19 @@ export const onScreen = (event) => {
   const box = canvas.getBoundingClientRect();
   return { x: event.clientX - box.left, y: event.clientY - box.top };
 };
+
+/** What lies in the middle, in pixels of the image. @returns {Point} */
+export const middle = () => ({
+  x: (viewport.clientWidth / 2 - view.x) / view.scale - 0.5, y: (viewport.clientHeight / 2 - view.y) / view.scale - 0.5,
+});
+
+/** Moves the image as little as shows a place of it. @param {Point} at */
+export function bringInView({ x, y }) {
+  /** @param {number} place @param {number} length */
+  const off = (place, length) => Math.max(0, MARGIN - place) - Math.max(0, place - length + MARGIN);
+  const [across, down] = [off(view.x + (x + 0.5) * view.scale, viewport.clientWidth), off(view.y + (y + 0.5) * view.scale, viewport.clientHeight)];
+  if (!view.fitted && (across || down)) pan(across, down);
+}
 
 export const swipeAt = () => (state.right ? state.swipe * viewport.clientWidth : null);
 

@@ -3,8 +3,7 @@
 /** @import { Box, Click, ClickedObject, Mask, OpenImage, Point, Tool, View } from "./types.d.ts" */
 import { getNumbers, posting } from "./api.js";
 import { controls, finishButton, forgetButton, inWords, nextIsPositive, showClicking } from "./click_controls.js";
-import { cursor, cursorKey, hideCursor, noteView } from "./click_cursor.js";
-import { paintBox, paintCursor, paintObject } from "./click_paint.js";
+import { paintBox, paintObject } from "./click_paint.js";
 import { prepareSoon } from "./click_ready.js";
 import { boxBetween, fillIn, sameClick, withObject } from "./clicked.js";
 import { beginChange, changed, endChange, replaceDraft, waitFor } from "./drafts.js";
@@ -77,7 +76,7 @@ function finish() {
 
 function forget() {
   const object = inHand();
-  if (!object) { hideCursor(); return; }
+  if (!object) return;
   replaceDraft(() => Uint8Array.from(object.base));
   say("Lesion forgotten");
 }
@@ -107,27 +106,17 @@ function lift() {
 
 /** @param {CanvasRenderingContext2D} context @param {View} view */
 function paint(context, view) {
-  noteView({ ...view });
-  const [image, object, place] = [state.image, inHand(), cursor()];
+  const [image, object] = [state.image, inHand()];
   if (object) paintObject(context, view, object);
   if (image && pressed?.positive && isDragged(pressed)) paintBox(context, view, boxBetween(pressed.from, pressed.to, image.width, image.height));
-  if (place) paintCursor(context, view, place);
-}
-
-/** @param {string} key @param {boolean} shift */
-function keyed(key, shift) {
-  const place = cursor();
-  if (place && (key === "i" || key === "o")) return () => clickAt(place, key === "i", 0);
-  return cursorKey(key, shift);
 }
 
 /** @type {Tool} */
 export const click = {
   name: "click", label: "Click", key: "k", title: "Click on the lesion; right button or Alt: beside it; drag a box",
-  controls, finish, forget, keyed, lift, paint, stays: true,
+  controls, finish, forget, lift, paint, stays: true, taps: true,
   take: prepareSoon,
   press(at, { erase, reach }) {
-    hideCursor();
     pressed = { from: at, to: at, positive: nextIsPositive() && !erase, reach };
   },
   drag(at) {
@@ -135,10 +124,10 @@ export const click = {
     emit("look");
   },
   cancel: () => { pressed = null; },
-  busy: () => Boolean(inHand() || cursor()),
+  busy: () => Boolean(inHand()),
 };
 
 finishButton.addEventListener("click", finish);
 forgetButton.addEventListener("click", forget);
 on(["look", "drawing", "image"], () => { if (state.tool === "click") showClicking(inHand()); });
-on("image", () => { pressed = null; hideCursor(); });
+on("image", () => { pressed = null; });

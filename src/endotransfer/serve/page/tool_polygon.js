@@ -1,12 +1,15 @@
-// Polygon: corner by corner; near its first corner, with Enter or a double click it closes.
+// Polygon: corner by corner; near its first corner, with Enter or a double click it closes.  It erases if its first corner
+// was set by the right button.
 /** @import { Tool } from "./types.d.ts" */
 import { beginChange, endChange } from "./drafts.js";
 import { dropPath, fillPath, paintPath } from "./outline.js";
 import { emit, state } from "./state.js";
 
+let erases = false; // its first corner was set to
+
 function close() {
   if (state.path.length > 2 && beginChange()) {
-    fillPath(state.paint);
+    fillPath(erases ? 0 : state.paint);
     endChange();
   }
   dropPath();
@@ -14,10 +17,10 @@ function close() {
 
 /** @type {Tool} */
 export const polygon = {
-  name: "polygon", label: "Polygon", key: "g", title: "Corner by corner; Enter closes, Esc forgets",
+  name: "polygon", label: "Polygon", key: "g", title: "Corner by corner; Enter closes, Esc forgets", taps: true,
   press(at, { erase, reach }) {
-    if (erase) return dropPath();
     const [first] = state.path;
+    if (!first) erases = erase;
     if (state.path.length > 2 && Math.hypot(first.x - at.x, first.y - at.y) <= reach) return close();
     state.path.push(at);
     return emit("look");

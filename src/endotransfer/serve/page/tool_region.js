@@ -40,7 +40,7 @@ const drag = (at) => { if (stroke && state.image) pass(state.image, at, stroke);
 
 /** @type {Tool} */
 export const region = {
-  name: "region", label: "Region", key: "p", title: "Paint super-pixels",
+  name: "region", label: "Region", key: "p", title: "Paint super-pixels", taps: true,
   controls, take, drag,
   press(at, { erase }) {
     if (!beginChange()) return;

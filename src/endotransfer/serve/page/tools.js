@@ -3,10 +3,11 @@
 /** @import { Tool } from "./types.d.ts" */
 import { inSample } from "./blind.js";
 import { button, element, make, onValue, select, tick } from "./dom.js";
-import { canRedo, canUndo } from "./drafts.js";
+import { canRedo, canUndo, cancelChange } from "./drafts.js";
 import { emit, on, state } from "./state.js";
 import { brush, eraser } from "./tool_brush.js";
 import { click } from "./tool_click.js";
+import { merge, split } from "./tool_cut_join.js";
 import { lasso } from "./tool_lasso.js";
 import { polygon } from "./tool_polygon.js";
 import { region } from "./tool_region.js";
@@ -23,9 +24,17 @@ export const TOOLS = [
   lasso,
   polygon,
   region,
+  split,
+  merge,
 ];
 
 export const toolInHand = () => TOOLS.find(({ name }) => name === state.tool) ?? move;
+
+// What is under way was no press.
+export function cancelPress() {
+  toolInHand().cancel?.();
+  cancelChange();
+}
 
 /** @param {string} name */
 export function setTool(name) {

@@ -335,6 +335,7 @@ export interface Tool {
   title: string; // what it does, in a few words
   key: string; // one letter, free in keys.js
   stays?: boolean; // in hand when another image comes
+  taps?: boolean; // by keys, a press is lifted at once; else, or with Shift, it is dragged on until it is ended
   controls?: HTMLElement; // shown while it is in hand
   take?(): void; // it was taken in hand, or another image has come
   press?(at: Point, how: Press): void; // in pixels of the image
@@ -344,7 +345,6 @@ export interface Tool {
   finish?(): void; // Enter, and a double click
   forget?(): void; // Escape
   busy?(): boolean; // whether Enter and Escape are its own just now
-  keyed?(key: string, shift: boolean): (() => unknown) | undefined; // what a key does before it has its usual meaning
   paint?(context: CanvasRenderingContext2D, view: View, pointer: Pointer): void; // over the image, in CSS pixels
 }
 

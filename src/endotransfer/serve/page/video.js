@@ -2,7 +2,7 @@
 /** @import { OpenImage, VideoDetails, VideoRow } from "./types.d.ts" */
 import { getJson, sendForm } from "./api.js";
 import { element, input, make, onClick, onValue } from "./dom.js";
-import { keepDraft } from "./list.js";
+import { keepDraft } from "./kept_drafts.js";
 import { recall } from "./memory.js";
 import { attempt } from "./messages.js";
 import { emit, state } from "./state.js";

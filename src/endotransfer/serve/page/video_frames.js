@@ -4,7 +4,7 @@
 import { getJson } from "./api.js";
 import { element, make } from "./dom.js";
 import { openImage } from "./image.js";
-import { draftOf, keepDraft } from "./list.js";
+import { keepDraft, takeUpDraft } from "./kept_drafts.js";
 import { remember } from "./memory.js";
 import { attempt, say } from "./messages.js";
 import { emit, on, state } from "./state.js";
@@ -73,8 +73,8 @@ async function put(frame) {
   keepDraft();
   try {
     const image = await open(frame);
+    await takeUpDraft(image);
     if (video.open !== details || !details || !state.desk) return;
-    Object.assign(image, draftOf(image.row.id) ?? {});
     noteModel();
     state.left = bestSide(image);
     state.image = image;

@@ -1,4 +1,5 @@
 // Keys of the view Video, before those of the editor: an arrow is a frame, with Shift a second.
+import { isCursorShown } from "./cursor.js";
 import { element } from "./dom.js";
 import { typing } from "./keys.js";
 import { state } from "./state.js";
@@ -18,6 +19,7 @@ addEventListener("keydown", (event) => {
   if (!state.desk || !video.open || typing(event) || event.altKey || event.ctrlKey || event.metaKey) return;
   const target = event.target instanceof Element ? event.target : null;
   if (target?.closest("[role=tab]") || (event.key === " " && target?.closest("button, summary, a, input"))) return;
+  if (event.key.startsWith("Arrow") && isCursorShown()) return;
   const action = event.shiftKey ? SHIFTED[event.key] : PLAIN[event.key.length > 1 ? event.key : event.key.toLowerCase()];
   if (!action || element("video").hidden) return;
   event.preventDefault();
