@@ -108,6 +108,7 @@ def first_model(data: Path, run: Path, seed: int) -> None:
 
 def one_seed(browser: Any, folder: Path, seed: int, batches: int, count: int) -> dict[str, object]:
     capsule, first = folder / "phantom" / "capsule", folder / f"seed-{seed}" / "first"
+    assert not (capsule / "reviewed").exists(), "what another seed has drawn is still there"
     first_model(folder / "phantom", first, seed)
     with serving([first.resolve()], capsule, first.parent / "home") as server:
         page = open_learn(browser, server)
@@ -117,7 +118,7 @@ def one_seed(browser: Any, folder: Path, seed: int, batches: int, count: int) ->
         seconds = time.perf_counter() - began
         conclusion = page.inner_text("#compared-said")
         page.close()
-    shutil.move(capsule / "reviewed", first.parent / "reviewed")  # the next seed begins without
+        shutil.move(capsule / "reviewed", first.parent / "reviewed")  # the next seed begins without
     before, after = miou_of(first), miou_of(first.with_name("first-reviewed-1"))
     shown = [text.replace("−", "-") for text in said["mIoU"]]
     for text, value in zip(shown, (before, after, after - before), strict=True):
@@ -126,20 +127,22 @@ def one_seed(browser: Any, folder: Path, seed: int, batches: int, count: int) ->
             "training_s": round(seconds), "page": shown, "conclusion": conclusion}  # fmt: skip
 
 
-def main(folder: Path, seeds: int, batches: int, count: int) -> None:
+def main(folder: Path, seeds: range, batches: int, count: int) -> None:
     if not (folder / "phantom").exists():
         write_phantom(folder / "phantom", PHANTOM["images"], PHANTOM["seed"], size=PHANTOM["size"])
     with launch() as browser:
-        for seed in range(seeds):
+        for seed in seeds:
             print(json.dumps(one_seed(browser, folder, seed, batches, count)), flush=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--from-seed", type=int, default=0)
     parser.add_argument("--batches", type=int, default=2)
     parser.add_argument("--batch", type=int, default=10)
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        main(asked.out or Path(name), asked.seeds, asked.batches, asked.batch)
+        seeds = range(asked.from_seed, asked.from_seed + asked.seeds)
+        main(asked.out or Path(name), seeds, asked.batches, asked.batch)

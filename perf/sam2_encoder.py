@@ -37,8 +37,9 @@ class Encoder(nn.Module):
 
     def __init__(self, backbone: str) -> None:
         super().__init__()
-        self.trunk = timm.create_model(backbone, features_only=True)
-        channels = self.trunk.feature_info.channels()
+        trunk = timm.create_model(backbone, features_only=True)
+        channels = trunk.feature_info.channels()
+        self.trunk = trunk
         self.neck = nn.ModuleList([nn.Conv2d(one, WIDTH, 1) for one in reversed(channels)])
         self.conv_s0, self.conv_s1 = nn.Conv2d(WIDTH, WIDTH // 8, 1), nn.Conv2d(WIDTH, WIDTH // 4, 1)
         self.no_mem_embed = nn.Parameter(torch.zeros(1, WIDTH, 1, 1))

@@ -126,19 +126,24 @@ def check(images: Path, names: list[str], found: Found) -> int:
     return total
 
 
+def kill_servers(run: Path, images: Path, log: Path, kills: int, seed: int = 0) -> tuple[Found, int]:
+    """What the reviewers saw, and how many decisions are on record; after each kill all of them are looked at."""
+    draw, found, total = random.Random(seed), Found(), 0
+    names = sorted(path.stem for path in (images / "images").iterdir())[:IMAGES]
+    for _ in range(kills):
+        one_kill(run, images, log, draw, found)
+        total = check(images, names, found)
+    return found, total
+
+
 def main(kills: int, seed: int) -> None:
-    draw, found = random.Random(seed), Found()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         os.environ["ENDOTRANSFER_CACHE"] = str(folder / "cache")
         tasks = write_tasks(folder / "tasks")
         experiment = tiny_experiment("tagged", tasks["tagged"], write_backbone(folder / "weights"), "source_only")
         train(experiment, folder / "run")
-        images = tasks["tagged"] / "capsule"
-        names = sorted(path.stem for path in (images / "images").iterdir())[:IMAGES]
-        for _ in range(kills):
-            one_kill(folder / "run", images, folder / "log", draw, found)
-            total = check(images, names, found)
+        found, total = kill_servers(folder / "run", tasks["tagged"] / "capsule", folder / "log", kills, seed)
         print(
             f"{kills} servers killed under two reviewers, {found.cut_off} saves cut off: {len(found.confirmed)} "
             f"decisions confirmed, {found.refused} refused for a newer one, {total} on record, each whole"
