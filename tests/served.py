@@ -84,7 +84,7 @@ def serving(
         yield server
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(120)
 
 
 def answers(port: int) -> bool:
@@ -98,7 +98,7 @@ def answers(port: int) -> bool:
 
 
 def _wait(server: Server) -> None:
-    for _ in range(600):
+    for _ in range(3000):  # five minutes: a machine may be busy
         try:
             if server.get("/health")[0] == 200:
                 return

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from endotransfer.engine.run import train
+from endotransfer.results import Results
 from endotransfer.testing.fixtures import MakeExperiment
 from tests.browser.looking import paint, settled
 from tests.served import Server, serving
@@ -57,7 +58,11 @@ def test_a_batch_a_review_a_training_and_what_it_brought(browser: Any, study: Se
     page.wait_for_selector("#compared:visible", timeout=120_000)
     assert "done" in page.inner_text("#job-note")
     assert "loss/net" in page.locator("#job-charts figcaption b").all_inner_texts()
-    assert page.locator("#compared-rows tbody tr").count() >= 1
+    shown = page.locator("#compared-rows tr:has-text('mIoU') td").all_inner_texts()
+    runs = [study.run, study.run.with_name("first-reviewed-1")]
+    before, after = (float(Results.read(run / "results.json")["miou"]) for run in runs)
+    found = [float(text.replace("−", "-").split()[0]) for text in shown]
+    assert found == pytest.approx([before, after, after - before], abs=0.0501)
     assert "one seed each" in page.inner_text("#compared-said")
     assert page.evaluate("document.documentElement.scrollWidth") <= 1440
     page.set_viewport_size({"width": 390, "height": 844})

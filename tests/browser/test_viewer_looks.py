@@ -1,6 +1,7 @@
 """What canvas and grid show, pixel by pixel: errors in their colours, light, lesions in turn, masks on thumbnails."""
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -140,3 +141,7 @@ def test_epochs_count_from_one_as_in_the_report(visit: Callable[..., Any], serve
     stored = sorted(int(one.name.removeprefix("epoch-")) for one in (server.run / "propagation").glob("epoch-*"))
     captions = page.locator(".growth").first.locator("figcaption").all_inner_texts()
     assert captions == [f"epoch {number + 1}" for number in stored]  # as report/propagation_figure.py says it
+    chart = page.locator("#runs .charts figure:has-text('Coverage')").first
+    chart.locator("svg").hover(position={"x": 3, "y": 40})
+    (first, *_) = json.loads(server.get("/api/runs")[1])["runs"][0]["curves"]["pass/coverage"]["epochs"]
+    assert chart.locator("figcaption span").inner_text().startswith(f"epoch {first + 1}:")
