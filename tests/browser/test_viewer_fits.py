@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.browser.looking import settled
+from tests.browser.screens import Screen
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
-SCREENS = [(1440, 900, "light"), (1024, 768, "dark"), (390, 844, "light"), (1440, 900, "dark"), (390, 844, "dark")]
 
 # What is wider or higher than the room it has.  Names may end in dots: the row, the title and the first line.
 CUT_OFF = """() => {
@@ -72,22 +72,22 @@ def views(page: Any) -> Iterator[str]:
             yield name
 
 
-@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS[:3])
-def test_nothing_is_cut_off(visit: Callable[..., Any], width: int, height: int, scheme: str) -> None:
-    page = visit(width, scheme, height=height)
+@pytest.mark.every_screen
+def test_nothing_is_cut_off(visit: Callable[..., Any], screen: Screen) -> None:
+    page = visit()
     for view in views(page):
         assert page.evaluate(CUT_OFF) == [], view
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+        assert page.evaluate("document.documentElement.scrollWidth") <= screen.width, view
         if view == "clicking":
             page.locator("#save").scroll_into_view_if_needed()
             assert [name for name in ("accept", "reject", "save") if not page.evaluate(COVERED, name)] == []
 
 
-@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS[2:])
-def test_axe_finds_nothing_serious(visit: Callable[..., Any], width: int, height: int, scheme: str) -> None:
+@pytest.mark.every_screen
+def test_axe_finds_nothing_serious(visit: Callable[..., Any]) -> None:
     if not AXE.is_file():
         pytest.skip("axe-core is not here: `make check-page` fetches it where there is npm")
-    page = visit(width, scheme, height=height)
+    page = visit()
     source = AXE.read_text(encoding="utf-8")
     for view in views(page):
         page.evaluate(source)

@@ -10,6 +10,7 @@ import pytest
 from endotransfer.engine.run import train
 from endotransfer.testing.fixtures import MakeExperiment
 from tests.browser.looking import paint, settled
+from tests.browser.screens import Screen
 from tests.served import Server, serving
 
 
@@ -38,8 +39,8 @@ def review_first_of_batch(page: Any) -> str:
     return name
 
 
-def test_a_batch_a_review_a_training_and_what_it_brought(browser: Any, study: Server, tmp_path: Path) -> None:
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
+def test_a_batch_a_review_a_training_and_what_it_brought(browser: Any, study: Server, screen: Screen) -> None:
+    page = browser.new_page(**screen.context)
     said: list[str] = []
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(study.address + "#learn")
@@ -59,7 +60,7 @@ def test_a_batch_a_review_a_training_and_what_it_brought(browser: Any, study: Se
     assert "loss/net" in page.locator("#job-charts figcaption b").all_inner_texts()
     assert page.locator("#compared-rows tbody tr").count() >= 1
     assert "one seed each" in page.inner_text("#compared-said")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+    assert page.evaluate("document.documentElement.scrollWidth") <= screen.width
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.click("#serve-new")
