@@ -9,6 +9,7 @@ import pytest
 
 from endotransfer.engine.run import train
 from endotransfer.testing.fixtures import MakeExperiment
+from tests.browser.fitting import faults_on_every_size, violations
 from tests.browser.looking import paint, settled
 from tests.browser.screens import Screen
 from tests.served import Server, serving
@@ -60,9 +61,8 @@ def test_a_batch_a_review_a_training_and_what_it_brought(browser: Any, study: Se
     assert "loss/net" in page.locator("#job-charts figcaption b").all_inner_texts()
     assert page.locator("#compared-rows tbody tr").count() >= 1
     assert "one seed each" in page.inner_text("#compared-said")
-    assert page.evaluate("document.documentElement.scrollWidth") <= screen.width
-    page.set_viewport_size({"width": 390, "height": 844})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert faults_on_every_size(page, screen) == []
+    assert violations(page) == []
     page.click("#serve-new")
     page.click("#confirm-yes")
     page.wait_for_selector("#serve-new:has-text('first-reviewed-1 is served')")

@@ -14,6 +14,7 @@ from PIL import Image
 
 from endotransfer.data.folders.reviewed import read_review, read_reviewed_mask
 from endotransfer.testing.fixtures import MakeExperiment
+from tests.browser.fitting import faults, faults_on_every_size, violations
 from tests.browser.screens import Screen
 from tests.browser.test_viewer_page import FAINT, NAMELESS
 from tests.clips import write_clip
@@ -88,7 +89,9 @@ def draw(page: Any) -> None:
     page.mouse.up()
 
 
-def test_a_video_is_reviewed_carried_accepted_and_exported(page: Any, ward: Path, tmp_path: Path) -> None:
+def test_a_video_is_reviewed_carried_accepted_and_exported(
+    page: Any, screen: Screen, ward: Path, tmp_path: Path
+) -> None:
     assert page.locator("#videos button").count() == 3
     assert "cannot be opened" in page.inner_text("#videos button:disabled small")
     predict(page)
@@ -114,6 +117,8 @@ def test_a_video_is_reviewed_carried_accepted_and_exported(page: Any, ward: Path
     page.keyboard.press("ArrowRight")
     at_frame(page, 11)
     page.wait_for_selector("#decision:has-text('Carried from frame 10 by Ada')")
+    assert faults_on_every_size(page, screen) == []
+    assert violations(page) == []
     assert read_review(ward, "colon.mp4@000011") is None
     page.keyboard.press("a")  # one of them
     page.wait_for_selector("#decision:has-text('Accepted by Ada')")
@@ -192,9 +197,7 @@ def test_by_touch(page: Any) -> None:
 def test_it_fits_and_can_be_read(page: Any, screen: Screen) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= screen.width
     assert page.evaluate(NAMELESS) == [] and page.evaluate(FAINT) == []
-    cut = """() => [...document.querySelectorAll("#video button, #video select")]
-      .filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1).map((one) => one.id)"""
-    assert page.evaluate(cut) == []
+    assert faults(page) == []
     inside = """() => { const edge = document.querySelector(".stage").getBoundingClientRect().right + 0.5;
       return [...document.querySelectorAll("#timeline-box *")]
         .filter((one) => one.offsetParent && !one.closest(".spoken"))
