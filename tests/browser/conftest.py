@@ -10,6 +10,8 @@ import pytest
 from endotransfer.data.phantom import write_phantom
 from endotransfer.testing.fixtures import MakeExperiment
 from tests.browser.chromium import launch
+from tests.browser.looking import unfold
+from tests.browser.screens import Screen, for_each_screen
 from tests.prompt_graphs import write_prompt_model
 from tests.served import Server, serving, train_two
 
@@ -44,17 +46,24 @@ def networked(server: Server, tmp_path_factory: pytest.TempPathFactory, images: 
         yield started
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    for_each_screen(metafunc)
+
+
 @pytest.fixture
-def visit(browser: Any, server: Server, images: Path) -> Iterator[Callable[..., Any]]:
-    """`visit(width=..., scheme=...)`: a page that is ready.  Afterwards: nothing was said, nobody else was asked."""
+def screen(request: pytest.FixtureRequest) -> Screen:
+    """Width, height and colour scheme: one of `SCREENS`."""
+    found: Screen = request.param
+    return found
+
+
+@pytest.fixture
+def visit(browser: Any, server: Server, images: Path, screen: Screen) -> Iterator[Callable[..., Any]]:
+    """`visit()`: a page that is ready, on the test's screen.  Afterwards: nothing was said, nobody else was asked."""
     contexts, said, asked, addresses = [], list[str](), list[str](), list[str]()
 
-    def open_page(
-        width: int = 1280, scheme: str = "light", path: str = "", height: int = 800, at: Server = server
-    ) -> Any:
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=width < 500
-        )
+    def open_page(path: str = "", at: Server = server) -> Any:
+        context = browser.new_context(**screen.context)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: said.append(message.text))
@@ -63,6 +72,7 @@ def visit(browser: Any, server: Server, images: Path) -> Iterator[Callable[..., 
         page.goto(at.address + path)
         addresses.append(at.address)
         page.wait_for_selector("html[data-ready]")
+        unfold(page)
         return page
 
     open_page.expected = []  # type: ignore[attr-defined]

@@ -36,6 +36,14 @@ def settled(page: Any, name: str) -> None:
     page.wait_for_timeout(80)
 
 
+def unfold(page: Any) -> None:
+    """Open the parts of the panel that a small screen begins with folded, as a person does who needs them."""
+    for held in ("#threshold", "#left"):
+        folded = page.locator(f".controls > details:not([open]):has({held}) > summary")
+        if folded.is_visible():
+            folded.click()
+
+
 def title(page: Any) -> str:
     return str(page.inner_text("#title").split()[0])
 

@@ -195,10 +195,11 @@ def test_a_prepared_image_answers_in_under_a_third_of_a_second(
     assert min(seconds) < 0.3, seconds  # the others may have met a busy machine
 
 
+@pytest.mark.by_touch
 def test_a_click_first_beside_it_is_told_and_a_finger_has_a_switch(
     visit: Callable[..., Any], lesion: tuple[str, int, int]
 ) -> None:
-    page = visit(390, height=844)
+    page = visit()
     name, x, y = lesion
     page.evaluate("document.querySelector('input[name=tool][value=click]').click()")
     page.evaluate(

@@ -1,45 +1,16 @@
-"""Nothing is cut off, on any screen and in either theme, and axe-core finds nothing serious on any view."""
+"""In every state of the page nothing is cut off or in the way, on any screen, and axe-core finds nothing serious."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.browser.fitting import faults, faults_on_every_size, violations
 from tests.browser.looking import settled
+from tests.browser.screens import Screen
+from tests.browser.states import Walk, deciding, drawing, looking, measuring
 
-AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
-SCREENS = [(1440, 900, "light"), (1024, 768, "dark"), (390, 844, "light"), (1440, 900, "dark"), (390, 844, "dark")]
-
-# What is wider or higher than the room it has.  Names may end in dots: the row, the title and the first line.
-CUT_OFF = """() => {
-  const dots = "#title, #title span, #subject, #strip *, #reading, .side, .figures th, select";
-  const kinds = /^(BUTTON|LABEL|SPAN|P|SUMMARY|H1|H2|TD|TH|LEGEND|A|OUTPUT|SMALL|B)$/;
-  const shown = (node) => node.offsetParent && node.getBoundingClientRect().width > 0
-    && !node.closest(".spoken, .skip, dialog, svg");
-  const nodes = [...document.querySelectorAll("main *, header *, footer *")].filter(shown);
-  const said = (node) => `${node.tagName} ${node.id} ${node.innerText?.slice(0, 25)}`;
-  const over = nodes.filter((node) => kinds.test(node.tagName) && !node.matches(dots)
-    && node.scrollWidth > node.clientWidth + 1 && getComputedStyle(node).display !== "inline");
-  const scrolls = (node) => {
-    for (let at = node.parentElement; at; at = at.parentElement) {
-      if (/auto|scroll/.test(getComputedStyle(at).overflowX)) return true;
-    }
-    return false;
-  };
-  const outside = nodes.filter((node) => {
-    const box = node.getBoundingClientRect();
-    return (box.right > innerWidth + 1 || box.left < -1) && !scrolls(node);
-  });
-  const context = document.createElement("canvas").getContext("2d");
-  const short = [...document.querySelectorAll("select")].filter(shown).filter((select) => {
-    context.font = getComputedStyle(select).font;
-    const widths = [...select.options].map((option) => context.measureText(option.text).width);
-    return Math.max(0, ...widths) + 24 > select.clientWidth; // the arrow and the padding
-  });
-  return [...over.map((node) => "cut off: " + said(node)), ...outside.map((node) => "outside: " + said(node)),
-    ...short.map((node) => "a choice does not fit: " + said(node))];
-}"""
+REFUSED = "Failed to load resource: the server responded with a status of {}"
 COVERED = """(id) => {
   const box = document.getElementById(id).getBoundingClientRect();
   const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
@@ -72,26 +43,37 @@ def views(page: Any) -> Iterator[str]:
             yield name
 
 
-@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS[:3])
-def test_nothing_is_cut_off(visit: Callable[..., Any], width: int, height: int, scheme: str) -> None:
-    page = visit(width, scheme, height=height)
+@pytest.mark.every_screen
+def test_every_view_fits_and_is_accessible(visit: Callable[..., Any]) -> None:
+    page = visit()
     for view in views(page):
-        assert page.evaluate(CUT_OFF) == [], view
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+        assert faults(page) == [], view
+        assert violations(page) == [], view
         if view == "clicking":
             page.locator("#save").scroll_into_view_if_needed()
             assert [name for name in ("accept", "reject", "save") if not page.evaluate(COVERED, name)] == []
 
 
-@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS[2:])
-def test_axe_finds_nothing_serious(visit: Callable[..., Any], width: int, height: int, scheme: str) -> None:
-    if not AXE.is_file():
-        pytest.skip("axe-core is not here: `make check-page` fetches it where there is npm")
-    page = visit(width, scheme, height=height)
-    source = AXE.read_text(encoding="utf-8")
-    for view in views(page):
-        page.evaluate(source)
-        found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
-        serious = [(one["id"], [node["html"][:90] for node in one["nodes"]]) for one in found
-                   if one["impact"] in ("serious", "critical")]  # fmt: skip
-        assert serious == [], view
+def wrong_in(page: Any, screen: Screen, walk: Walk) -> list[str]:
+    return [f"{name}: {one}" for name, _ in walk(page)
+            for one in [*faults_on_every_size(page, screen), *violations(page)]]  # fmt: skip
+
+
+def test_what_is_looked_at_fits(visit: Callable[..., Any], screen: Screen) -> None:
+    page = visit()
+    visit.expected = [REFUSED.format("400 (Bad Request)")]  # type: ignore[attr-defined]
+    assert wrong_in(page, screen, looking) == []
+
+
+def test_tools_and_drawings_fit(visit: Callable[..., Any], screen: Screen) -> None:
+    assert wrong_in(visit(), screen, drawing) == []
+
+
+def test_decisions_and_conflicts_fit(visit: Callable[..., Any], screen: Screen) -> None:
+    page = visit()
+    visit.expected = [REFUSED.format(one) for one in ("409 (Conflict)", "412 (Precondition Failed)")]  # type: ignore[attr-defined]
+    assert wrong_in(page, screen, deciding) == []
+
+
+def test_blind_readings_fit(visit: Callable[..., Any], screen: Screen) -> None:
+    assert wrong_in(visit(), screen, measuring) == []

@@ -10,7 +10,9 @@ import pytest
 from endotransfer.engine.run import train
 from endotransfer.results import Results
 from endotransfer.testing.fixtures import MakeExperiment
+from tests.browser.fitting import faults_on_every_size, violations
 from tests.browser.looking import paint, settled
+from tests.browser.screens import Screen
 from tests.served import Server, serving
 
 
@@ -39,8 +41,8 @@ def review_first_of_batch(page: Any) -> str:
     return name
 
 
-def test_a_batch_a_review_a_training_and_what_it_brought(browser: Any, study: Server, tmp_path: Path) -> None:
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
+def test_a_batch_a_review_a_training_and_what_it_brought(browser: Any, study: Server, screen: Screen) -> None:
+    page = browser.new_page(**screen.context)
     said: list[str] = []
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(study.address + "#learn")
@@ -64,9 +66,8 @@ def test_a_batch_a_review_a_training_and_what_it_brought(browser: Any, study: Se
     found = [float(text.replace("−", "-").split()[0]) for text in shown]
     assert found == pytest.approx([before, after, after - before], abs=0.0501)
     assert "one seed each" in page.inner_text("#compared-said")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
-    page.set_viewport_size({"width": 390, "height": 844})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert faults_on_every_size(page, screen) == []
+    assert violations(page) == []
     page.click("#serve-new")
     page.click("#confirm-yes")
     page.wait_for_selector("#serve-new:has-text('first-reviewed-1 is served')")

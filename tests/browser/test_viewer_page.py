@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.browser.screens import Screen
+
 NAMELESS = """() => [...document.querySelectorAll("button, input, select, canvas, progress, [role=tab]")]
   .filter((node) => node.offsetParent && !(node.textContent.trim() || node.ariaLabel || node.labels?.length))
   .map((node) => node.outerHTML)"""
@@ -52,19 +54,18 @@ def test_the_runs_tab_shows_curves_and_growing_labels(visit: Callable[..., Any])
     assert page.locator("#images .stage").is_visible()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_both_tabs_fit_any_screen_and_theme(visit: Callable[..., Any], width: int, scheme: str) -> None:
-    page = visit(width, scheme)
+@pytest.mark.every_screen
+def test_both_tabs_fit_any_screen_and_theme(visit: Callable[..., Any], screen: Screen) -> None:
+    page = visit()
     for tab in ("images", "runs"):
         page.click(f"#tab-{tab}")
         page.wait_for_timeout(200)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate("document.documentElement.scrollWidth") <= screen.width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (sum(map(int, background[4:-1].split(","))) > 384) == (scheme == "light")
+    assert (sum(map(int, background[4:-1].split(","))) > 384) == (screen.scheme == "light")
     page.click("#theme")
     turned = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (sum(map(int, turned[4:-1].split(","))) > 384) == (scheme == "dark")
+    assert (sum(map(int, turned[4:-1].split(","))) > 384) == (screen.scheme == "dark")
     assert "not a medical device" in page.inner_text("footer")
 
 

@@ -9,6 +9,7 @@ import pytest
 from endotransfer.data.folders.review_files import read_record
 from endotransfer.data.folders.reviewed import read_review
 from tests.browser.looking import Look, draft, marked_image, settled
+from tests.browser.screens import Screen
 
 VIEW = "async () => { const { state } = await import('/page/state.js'); return [state.brush, state.tool]; }"
 
@@ -70,8 +71,9 @@ ROOM = """() => {
 FITS = "id => { const b = document.getElementById(id); return b.scrollWidth <= b.clientWidth; }"
 
 
+@pytest.mark.by_touch
 def test_a_pinch_never_paints(visit: Callable[..., Any]) -> None:
-    page = visit(390, height=844)
+    page = visit()
     page.evaluate("document.querySelector('input[name=tool][value=brush]').click()")
     page.evaluate(PINCH)
     assert draft(page).size == 0
@@ -177,9 +179,9 @@ def test_decisions_are_undone_and_redone_across_images_and_reloads(visit: Callab
     assert read_record(images, names[0]).revision == 3
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
-def test_nothing_is_cut_off_with_a_tool_in_hand(visit: Callable[..., Any], width: int, height: int) -> None:
-    page = visit(width, height=height)
+@pytest.mark.every_screen
+def test_nothing_is_cut_off_with_a_tool_in_hand(visit: Callable[..., Any], screen: Screen) -> None:
+    page = visit()
     page.evaluate("document.querySelector('input[name=tool][value=brush]').click()")
     page.evaluate("document.getElementById('blank').click()")
     if width < 760:  # a larger page does not scroll
@@ -187,10 +189,10 @@ def test_nothing_is_cut_off_with_a_tool_in_hand(visit: Callable[..., Any], width
     for name in ("accept", "reject", "save"):
         box = page.locator(f"#{name}").bounding_box()
         assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width
-        assert box["y"] + box["height"] <= height
+        assert box["x"] + box["width"] <= screen.width
+        assert box["y"] + box["height"] <= screen.height
         assert page.evaluate(FITS, name)
     for order in ("doubt", "disagreement"):
         page.select_option("#order", order)
         assert page.evaluate(ROOM) > 24  # the arrow and the padding
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.documentElement.scrollWidth") <= screen.width

@@ -7,15 +7,18 @@ from typing import Any
 from PIL import Image
 
 from tests.browser.looking import settled
+from tests.browser.screens import Screen
 from tests.model_folders import write_model
 from tests.served import serving
 
 
-def test_a_black_frame_has_its_badge_in_list_and_stage(browser: Any, images: Path, tmp_path: Path) -> None:
+def test_a_black_frame_has_its_badge_in_list_and_stage(
+    browser: Any, images: Path, tmp_path: Path, screen: Screen
+) -> None:
     folder = Path(shutil.copytree(images, tmp_path / "images"))
     Image.new("RGB", (96, 96)).save(folder / "images" / "0003.png")
     with serving([write_model(tmp_path / "model")], folder, tmp_path / "home") as server:
-        context = browser.new_context()
+        context = browser.new_context(**screen.context)
         page = context.new_page()
         page.goto(f"{server.address}#image=0003")
         page.wait_for_selector("html[data-ready]")

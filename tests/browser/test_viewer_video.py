@@ -14,6 +14,8 @@ from PIL import Image
 
 from endotransfer.data.folders.reviewed import read_review, read_reviewed_mask
 from endotransfer.testing.fixtures import MakeExperiment
+from tests.browser.fitting import faults, faults_on_every_size, violations
+from tests.browser.screens import Screen
 from tests.browser.test_viewer_page import FAINT, NAMELESS
 from tests.clips import write_clip
 from tests.served import Server, serving, train_two
@@ -44,18 +46,18 @@ def said() -> Iterator[list[str]]:
     assert [text for text in said if "willReadFrequently" not in text] == []
 
 
-def visit(
-    browser: Any, viewer: Server, said: list[str], width: int = 1440, height: int = 900, scheme: str = "light"
-) -> Any:
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=width < 500
-    )
+@pytest.fixture
+def page(browser: Any, viewer: Server, said: list[str], screen: Screen, ward: Path) -> Iterator[Any]:
+    """The tab Video, on the test's screen; afterwards nothing is decided any more."""
+    context = browser.new_context(**screen.context)
     page = context.new_page()
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(viewer.address + "#video")
     page.wait_for_selector("#title:has-text('frame')")
-    return page
+    yield page
+    context.close()
+    shutil.rmtree(ward / "reviewed", ignore_errors=True)
 
 
 def at_frame(page: Any, frame: int) -> None:
@@ -88,9 +90,8 @@ def draw(page: Any) -> None:
 
 
 def test_a_video_is_reviewed_carried_accepted_and_exported(
-    browser: Any, viewer: Server, ward: Path, said: list[str], tmp_path: Path
+    page: Any, screen: Screen, ward: Path, tmp_path: Path
 ) -> None:
-    page = visit(browser, viewer, said)
     assert page.locator("#videos button").count() == 3
     assert "cannot be opened" in page.inner_text("#videos button:disabled small")
     predict(page)
@@ -116,6 +117,8 @@ def test_a_video_is_reviewed_carried_accepted_and_exported(
     page.keyboard.press("ArrowRight")
     at_frame(page, 11)
     page.wait_for_selector("#decision:has-text('Carried from frame 10 by Ada')")
+    assert faults_on_every_size(page, screen) == []
+    assert violations(page) == []
     assert read_review(ward, "colon.mp4@000011") is None
     page.keyboard.press("a")  # one of them
     page.wait_for_selector("#decision:has-text('Accepted by Ada')")
@@ -137,7 +140,6 @@ def test_a_video_is_reviewed_carried_accepted_and_exported(
     page.wait_for_selector("#decision:has-text('Not reviewed yet')")
     assert read_review(ward, f"colon.mp4@{FRAMES - 1:06d}") is None
     exported(page, tmp_path, drawn)
-    page.context.close()
 
 
 def exported(page: Any, tmp_path: Path, drawn: np.ndarray) -> None:
@@ -160,8 +162,7 @@ def exported(page: Any, tmp_path: Path, drawn: np.ndarray) -> None:
     assert (rows[10]["decision"], rows[11]["decision"], rows[11]["carried_from"]) == ("corrected", "accepted", "10")
 
 
-def test_scrubbing_playing_and_peaks(browser: Any, viewer: Server, said: list[str]) -> None:
-    page = visit(browser, viewer, said)
+def test_scrubbing_playing_and_peaks(page: Any) -> None:
     predict(page)
     box = page.locator("#timeline").bounding_box()
     middle = box["y"] + box["height"] / 2
@@ -183,41 +184,29 @@ def test_scrubbing_playing_and_peaks(browser: Any, viewer: Server, said: list[st
     assert page.locator("#images .stage").count() == 1 and page.is_hidden("#timeline-box")
     page.click("#tab-video")
     page.wait_for_selector("#video .stage")
-    page.context.close()
 
 
-def test_by_touch(browser: Any, viewer: Server, said: list[str]) -> None:
-    page = visit(browser, viewer, said, 390, 844)
+@pytest.mark.by_touch
+def test_by_touch(page: Any) -> None:
     box = page.locator("#timeline").bounding_box()
     page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.wait_for_function("() => Math.abs(Number(document.getElementById('timeline').ariaValueNow) - 17.5) < 2.6")
-    page.context.close()
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_and_can_be_read(
-    browser: Any, viewer: Server, said: list[str], width: int, height: int, scheme: str
-) -> None:
-    page = visit(browser, viewer, said, width, height, scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+@pytest.mark.every_screen
+def test_it_fits_and_can_be_read(page: Any, screen: Screen) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth") <= screen.width
     assert page.evaluate(NAMELESS) == [] and page.evaluate(FAINT) == []
-    cut = """() => [...document.querySelectorAll("#video button, #video select")]
-      .filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1).map((one) => one.id)"""
-    assert page.evaluate(cut) == []
+    assert faults(page) == []
     inside = """() => { const edge = document.querySelector(".stage").getBoundingClientRect().right + 0.5;
       return [...document.querySelectorAll("#timeline-box *")]
         .filter((one) => one.offsetParent && !one.closest(".spoken"))
         .filter((one) => one.tagName !== "OPTION" && one.getBoundingClientRect().right > edge)
         .map((one) => one.outerHTML); }"""
     assert page.evaluate(inside) == []
-    page.context.close()
 
 
-def test_a_video_that_vanished_and_one_that_is_dropped(
-    browser: Any, viewer: Server, ward: Path, said: list[str], tmp_path: Path
-) -> None:
-    page = visit(browser, viewer, said)
+def test_a_video_that_vanished_and_one_that_is_dropped(page: Any, ward: Path, said: list[str], tmp_path: Path) -> None:
     shutil.move(ward / "short.mp4", tmp_path / "short.mp4")
     page.click("#videos button:has-text('short.mp4')")
     page.wait_for_selector("#messages:has-text('short.mp4 is no longer there; put it back where it was.')")
@@ -227,6 +216,5 @@ def test_a_video_that_vanished_and_one_that_is_dropped(
     page.fill("#who", "Ada")
     page.click("#reject")
     page.wait_for_selector("#messages:has-text('Decisions are kept beside the images of a folder')")
-    page.context.close()
     shutil.move(tmp_path / "short.mp4", ward / "short.mp4")
     said[:] = [text for text in said if "410" not in text]  # the browser's own word for the vanished one

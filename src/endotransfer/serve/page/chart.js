@@ -2,11 +2,12 @@
 import { make } from "./dom.js";
 
 /** @typedef {{ label: string, place: number, x: number[], y: number[] }} Line `place` chooses the colour */
+/** @typedef {(value: number, digits?: number) => string} Spell */
 /** @typedef {{ axis?: string, unit?: "share" | null }} Kind */
 
 const SPACE = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [320, 170];
-const EDGE = { left: 46, right: 10, top: 10, bottom: 24 };
+const EDGE = { left: 54, right: 10, top: 10, bottom: 24 };
 
 /** @param {string} name @param {Record<string, string | number>} [attributes] @param {string} [text] */
 function draw(name, attributes = {}, text = "") {
@@ -26,11 +27,23 @@ export function ticks(low, high, wanted) {
   return found;
 }
 
-/** @param {number} value */
-export function short(value) {
+/** @param {number} value @param {number} [digits] */
+export function short(value, digits = 3) {
   if (value === 0) return "0";
   const magnitude = Math.abs(value);
-  return magnitude >= 1e4 || magnitude < 1e-3 ? value.toExponential(1) : String(Number(value.toPrecision(3)));
+  return magnitude >= 1e4 || magnitude < 1e-3 ? value.toExponential(digits - 2) : String(Number(value.toPrecision(digits)));
+}
+
+/** A share in percent; of more than tenfold, how often. @param {number} value @param {number} [digits] */
+export function spellShare(value, digits = 3) {
+  if (Math.abs(value) >= 10) return `${short(value, digits)} ×`;
+  return `${(100 * value).toFixed((value && value < 0.1 ? 1 : 0) + digits - 3)} %`;
+}
+
+/** The labels of an axis, with as many digits as it takes to tell them apart. @param {number[]} values @param {Spell} spell */
+export function apart(values, spell) {
+  const tries = [3, 4, 5].map((digits) => values.map((value) => spell(value, digits)));
+  return tries.find((words) => new Set(words).size === words.length) ?? tries[2];
 }
 
 /** @param {string} title @param {Line[]} lines @param {Kind} [kind] */
@@ -44,13 +57,14 @@ export function chart(title, lines, { axis = "step", unit = null } = {}) {
   const toX = (x) => EDGE.left + ((x - x0) / (x1 - x0 || 1)) * (WIDTH - EDGE.left - EDGE.right);
   /** @param {number} y */
   const toY = (y) => HEIGHT - EDGE.bottom - ((y - y0) / (y1 - y0)) * (HEIGHT - EDGE.top - EDGE.bottom);
-  /** @param {number} value */
-  const spell = (value) => (unit === "share" ? `${(100 * value).toFixed(value && value < 0.1 ? 1 : 0)} %` : short(value));
+  const spell = unit === "share" ? spellShare : short;
 
   const svg = draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": spoken(title, lines, spell) });
-  for (const value of ticks(y0, y1, 5)) {
+  const heights = ticks(y0, y1, 5);
+  const labels = apart(heights, spell);
+  for (const [place, value] of heights.entries()) {
     svg.append(draw("line", { class: "grid", x1: EDGE.left, x2: WIDTH - EDGE.right, y1: toY(value), y2: toY(value) }));
-    svg.append(draw("text", { class: "tick", x: EDGE.left - 6, y: toY(value) + 3.5, "text-anchor": "end" }, spell(value)));
+    svg.append(draw("text", { class: "tick", x: EDGE.left - 6, y: toY(value) + 3.5, "text-anchor": "end" }, labels[place]));
   }
   for (const value of ticks(x0, x1, 4)) {
     if (Number.isInteger(value)) svg.append(draw("text", { class: "tick", x: toX(value), y: HEIGHT - 8, "text-anchor": "middle" }, String(value)));

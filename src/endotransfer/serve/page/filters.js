@@ -21,6 +21,14 @@ function buildChoices() {
     choice.value = state.only[field] ?? "";
     choice.title = choice.value; // a long name in full
   }
+  const box = element("only-tag").closest("details");
+  if (box) box.hidden = !box.querySelector("label:not([hidden])");
+}
+
+/** An empty list says why it is empty. */
+function showNone() {
+  const some = [...state.picked, ...state.rows];
+  element("none").textContent = some.length && !some.some(chosen) ? "No image is like that: change what is searched for or shown." : "";
 }
 
 function showProgress() {
@@ -40,4 +48,4 @@ for (const field of Object.keys(VALUES)) {
 }
 onValue(select("filter"), "change", ({ value }) => { state.filter = value; emit("rows"); });
 onValue(input("search"), "input", ({ value }) => { state.search = value.trim().toLowerCase(); emit("rows"); });
-on("rows", () => { buildChoices(); showProgress(); });
+on("rows", () => { buildChoices(); showProgress(); showNone(); });

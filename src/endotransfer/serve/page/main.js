@@ -20,8 +20,9 @@ import { openNamed } from "./tabs.js";
 import "./theme.js";
 import "./tidy.js";
 
+// On a small screen one begins with what decisions need; the rest unfolds.
 if (matchMedia("(max-width: 760px)").matches) {
-  for (const part of document.querySelectorAll(".controls > details:not(:first-of-type)")) part.removeAttribute("open");
+  for (const part of document.querySelectorAll(".controls > details:not(#carry, :has(#tools))")) part.removeAttribute("open");
 }
 
 /** The image that an address names. @param {string} hash */

@@ -5,7 +5,7 @@ import { refusedAs, remove, sendForm } from "./api.js";
 import { inSample, isBlind, readingOf } from "./blind.js";
 import { confirmed } from "./confirm.js";
 import { noteDecision, showStacks } from "./decisions.js";
-import { element, input, make, onClick } from "./dom.js";
+import { button, element, input, make, onClick } from "./dom.js";
 import { beginDraft, discardDraft, settled } from "./drafts.js";
 import { labelsOf, loadReviews, modelOf } from "./image.js";
 import { dropDraft } from "./kept_drafts.js";
@@ -111,7 +111,7 @@ async function send(image, decision, side, agreed) {
     const mask = await toPng(labels, image.width, image.height);
     told = await sendForm("PUT", `${image.path}/review`, { review: JSON.stringify(asked), mask }, image.revision);
   } catch (error) {
-    if (refusedAs(error, "over-correction")) return error.message;
+    if (refusedAs(error, "over-correction")) return error.message.replace(/; say .*/, "."); // here one says it by a button
     if (refusedAs(error, "changed")) await meanwhile(image, error);
     throw error;
   }
@@ -189,9 +189,9 @@ function showDecision(image) {
     return;
   }
   const when = new Date(own.when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
-  const button = make("button", { type: "button", className: "link", textContent: "Take back" });
-  button.addEventListener("click", takeBack);
-  note.append(`${inWords(own)} by ${own.who}, ${when}. `, button);
+  const back = make("button", { type: "button", className: "link", textContent: "Take back" });
+  back.addEventListener("click", takeBack);
+  note.append(`${inWords(own)} by ${own.who}, ${when}. `, back);
 }
 
 /**
@@ -226,4 +226,7 @@ onClick("reject", reject);
 onClick("save", saveCorrection);
 onClick("no-lesion", saveEmpty);
 on("image", showStacks);
+on(["image", "sides", "look"], () => {
+  for (const id of ["accept", "reject", "download"]) button(id).disabled = !state.image;
+});
 on(["image", "sides"], () => { if (state.image) { showDecision(state.image); showButtons(state.image); } });

@@ -12,6 +12,8 @@ const NOTES = {
   growth: "Coloured: labelled, and as what. Clear: not labelled yet.",
 };
 
+const ALONE = "The model alone: how it was trained is in its run folder, which is not here.";
+
 /** @param {string} text */
 const note = (text) => make("p", { className: "note", textContent: text });
 
@@ -36,8 +38,9 @@ function head(run, index) {
   const list = figures.map(({ title, value, unit }) =>
     make("div", {}, make("dt", { textContent: title }), make("dd", { textContent: `${value.toFixed(1)} ${unit}` })));
   const mark = make("i", { className: `key run${index}` });
+  const unknown = Object.keys(run.curves).length ? "not finished" : ALONE;
   const called = make("h2", {}, mark, run.name);
-  return make("article", {}, called, note(facts.join(" · ") || "not finished"), make("dl", { className: "facts" }, ...list));
+  return make("article", {}, called, note(facts.join(" · ") || unknown), make("dl", { className: "facts" }, ...list));
 }
 
 /** @param {string} title @param {string} text @param {HTMLElement[]} charts */

@@ -17,6 +17,7 @@ export const view = { scale: 1, x: 0, y: 0, fitted: true };
 let asked = false;
 let zoomed = 0; // how often this image's lesions were looked for
 let shown = ""; // the size of the frame of a video before
+const room = { width: 0, height: 0 }; // of the viewport
 /** In image pixels. @type {Pointer} */
 export const pointer = { x: -1, y: -1, inside: false };
 
@@ -194,7 +195,15 @@ function nameSides() {
   element("swipe-field").hidden = !state.right;
 }
 
-new ResizeObserver(() => (view.fitted ? fit() : redraw())).observe(viewport);
+/** What was in the middle stays there. */
+function keepMiddle() {
+  const { clientWidth: width, clientHeight: height } = viewport;
+  if (view.fitted) fit();
+  else pan((width - room.width) / 2, (height - room.height) / 2);
+  Object.assign(room, { width, height });
+}
+
+new ResizeObserver(keepMiddle).observe(viewport);
 on("image", () => {
   zoomed = 0;
   const size = `${state.image?.width} ${state.image?.height}`;

@@ -119,7 +119,8 @@ function summary(row) {
   let extra = row.iou === null || row.iou === undefined ? "" : `IoU ${percent(row.iou, 0)}`;
   if (state.order === "doubt") extra = `doubt ${percent(row.doubt)}`;
   if (state.order === "disagreement") extra = `differs ${percent(row.disagreement)}`;
-  return [warned, `area ${percent(row.area)}`, extra].filter(Boolean).join(" · ");
+  const figures = [`area ${percent(row.area)}`, extra].map((text) => text.replaceAll(" ", "\u00a0")); // lines break between them
+  return [warned, ...figures].filter(Boolean).join(" · ");
 }
 
 on("rows", build);

@@ -15,5 +15,7 @@ onClick("theme", () => {
   remember("theme", root.dataset.theme);
   emit("look");
 });
+// What a canvas has drawn does not follow by itself.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => emit("look"));
 const known = recall("theme", "");
 if (known) root.dataset.theme = known;
