@@ -57,8 +57,8 @@ def open_regular(path: Path) -> BinaryIO:
     return file
 
 
-def open_lock(path: Path) -> int:
-    """A handle of the lock file `path`, which is made where it is missing; no link is followed, no pipe waited for."""
+def open_own(path: Path) -> int:
+    """A handle of a lock or a log, which is made where it is missing; no link is followed, no pipe waited for."""
     handle = os.open(path, _OWN, 0o666)
     try:
         _require_regular(os.fstat(handle).st_mode)

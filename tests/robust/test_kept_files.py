@@ -2,6 +2,7 @@
 
 import json
 import os
+import zipfile
 import zlib
 from collections.abc import Callable
 from hashlib import blake2b
@@ -15,6 +16,7 @@ from PIL import Image
 
 from endotransfer.batch import Sample
 from endotransfer.compare.folder_lock import alone_in
+from endotransfer.compare.run_cell import Task, run_cell
 from endotransfer.data.folders.review_files import reviews_lock
 from endotransfer.data.pipeline import pixel_cache, superpixel_file
 from endotransfer.data.pipeline.pixel_cache import PixelCache
@@ -25,6 +27,7 @@ from endotransfer.engine.run_lock import RunLock
 from endotransfer.errors import ConfigError, DataError, EndotransferError
 from endotransfer.export.graph_cache import choose_graph
 from endotransfer.predict.prompts.embedding_store import _read as read_embedding
+from endotransfer.serve.exports import _pack as pack
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.learning.job_file import JobFolder, TrainingJob
 from endotransfer.serve.learning.job_log import JobLog, read_job_log
@@ -245,3 +248,40 @@ def test_a_finished_pass_is_on_the_disk_before_it_has_its_name(tmp_path: Path, m
     store.close_pass(1)
     assert found == [["a.png", "index.json"]]
     assert Image.open(tmp_path / "maps" / "epoch-0001" / "a.png").size == (4, 4)
+
+
+def test_a_cache_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file" / "videos", tmp_path / "file"):
+        with pytest.raises(DataError, match=r"cannot make the cache folder .*ENDOTRANSFER_CACHE"):
+            VideoCache(folder).prepare(DIGEST)
+
+
+def test_a_video_that_vanishes_while_it_is_counted_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two viewers make room at once."""
+    cache = VideoCache(tmp_path, room=1)
+    cache.prepare("a" * 32)
+
+    def vanished(path: Path, pattern: str) -> Any:
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+
+    monkeypatch.setattr(Path, "rglob", vanished)
+    cache.prepare(DIGEST)
+    assert cache.folder_of(DIGEST).is_dir()
+
+
+def test_an_export_is_packed_whatever_the_clock_says(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.png").write_bytes(b"x")
+    os.utime(tmp_path / "folder" / "a.png", (0, 0))
+    pack(tmp_path / "folder", tmp_path / "x.zip")
+    assert zipfile.ZipFile(tmp_path / "x.zip").namelist() == ["a.png"]
+
+
+def test_the_log_of_a_cell_follows_no_link(make_experiment: Any, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text("of value")
+    (tmp_path / "a.log").symlink_to(mine)
+    with pytest.raises(OSError, match="symbolic links"):
+        run_cell(Task(make_experiment("tagged", "source_only"), tmp_path / "run", tmp_path / "a.log"))
+    assert mine.read_text() == "of value"

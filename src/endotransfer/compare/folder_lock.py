@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from endotransfer.errors import ConfigError
-from endotransfer.io import open_lock
+from endotransfer.io import open_own
 
 LOCK = ".lock"
 
@@ -23,7 +23,7 @@ def alone_in(out: Path) -> Iterator[None]:
         ) from None
     try:
         out.mkdir(parents=True, exist_ok=True)
-        handle = open_lock(out / LOCK)
+        handle = open_own(out / LOCK)
     except OSError as reason:
         raise ConfigError(f"cannot use {out}: {reason.strerror} ({LOCK}); choose another --out.") from None
     with os.fdopen(handle, "w") as file:

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from endotransfer.errors import ConfigError
-from endotransfer.io import open_lock
+from endotransfer.io import open_own
 
 try:
     import fcntl
@@ -25,7 +25,7 @@ class RunLock:
         """Refused in one sentence where another process has it.  The folder must exist."""
         if fcntl is None:  # pragma: no cover
             return
-        handle = open_lock(self._folder / FILE)
+        handle = open_own(self._folder / FILE)
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -21,7 +21,7 @@ from endotransfer.data.folders.listing import plain_name, unsafe_name
 from endotransfer.data.folders.review_masks import AGAIN, LARGEST_MASK, VERSIONS, find_mask, keep_mask, reviews_folder
 from endotransfer.data.folders.review_record import Review, ReviewRecord, ReviewVersion
 from endotransfer.errors import DataError
-from endotransfer.io import open_lock, read_bounded, write_atomically
+from endotransfer.io import open_own, read_bounded, write_atomically
 
 LOCK = ".lock"
 _RECORD, _FLAT = TypeAdapter(ReviewRecord), TypeAdapter(Review)
@@ -33,7 +33,7 @@ def reviews_lock(folder: Path) -> Iterator[None]:
     place = reviews_folder(folder)
     try:
         (place / VERSIONS).mkdir(parents=True, exist_ok=True)
-        file = os.fdopen(open_lock(place / LOCK), "w")
+        file = os.fdopen(open_own(place / LOCK), "w")
     except OSError as reason:
         raise DataError(f"cannot write to {place}: {reason.strerror}; check space and permissions.") from reason
     with file:

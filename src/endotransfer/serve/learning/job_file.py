@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from endotransfer.config.strict import MOST_STEPS
 from endotransfer.errors import ConfigError
-from endotransfer.io import open_lock, read_json_object, write_atomically
+from endotransfer.io import open_own, read_json_object, write_atomically
 
 FOLDER = "retraining"
 LATEST = 2.0**40
@@ -75,7 +75,7 @@ class JobFolder:
             raise ConfigError("jobs need a lock that this system does not have; train in a terminal instead.") from None
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            with os.fdopen(open_lock(self.path / ".lock"), "w") as file:
+            with os.fdopen(open_own(self.path / ".lock"), "w") as file:
                 fcntl.lockf(file, fcntl.LOCK_EX)
                 yield
         except OSError as reason:

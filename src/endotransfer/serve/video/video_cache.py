@@ -9,6 +9,7 @@ import os
 import shutil
 import struct
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from math import isfinite
 from pathlib import Path
@@ -49,14 +50,18 @@ class VideoCache:
         def fill(file: Path) -> None:
             Image.fromarray(pixels).save(file, "JPEG", quality=QUALITY, subsampling=0)
 
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
         write_atomically(path, fill, DataError)
 
     def prepare(self, digest: str) -> None:
         """The folder of a video, in use from now on; those that nobody used for longest go where room is short."""
         place = self.folder_of(digest)
-        place.mkdir(parents=True, exist_ok=True)
-        os.utime(place)
+        _make_folder(place)
+        with suppress(OSError):  # another viewer may remove what this one counts
+            os.utime(place)
+            self._make_room(place)
+
+    def _make_room(self, place: Path) -> None:
         others = sorted(
             (one for one in self.folder.iterdir() if one != place and one.is_dir()), key=lambda one: one.stat().st_mtime
         )
@@ -127,6 +132,14 @@ class FrameStore:
         for number in self.numbers(digest):
             if (figures := self.read_figures(digest, number)) is not None:
                 yield number, figures
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as reason:
+        fix = "set ENDOTRANSFER_CACHE to a folder of yours"
+        raise DataError(f"cannot make the cache folder {folder}: {reason.strerror}; {fix}.") from None
 
 
 def _described(figures: ImageFigures, maps: Sequence[bytes]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from math import inf, isfinite
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from endotransfer.batch import Sample
 from endotransfer.data.folders.faults import FaultError
@@ -18,7 +18,7 @@ from endotransfer.data.folders.frame_names import frame_name
 from endotransfer.data.folders.video_files import list_videos
 from endotransfer.data.read.frame_seeker import FrameIndex, FrameSeeker, video_digest
 from endotransfer.errors import DataError, EndotransferError
-from endotransfer.io import JSON, read_json_object, write_atomically
+from endotransfer.io import read_json_object, write_atomically
 from endotransfer.sealed_json import is_intact, sealed
 from endotransfer.serve.answers import Refusal, refuse_unknown
 from endotransfer.serve.image_catalogue import CatalogueEntry
@@ -129,8 +129,8 @@ class VideoCatalogue:
         digest = video_digest(entry.file)
         known = self.cache.folder_of(digest) / "video.json"
         try:
-            return _kept(read_json_object(known, DataError))
-        except (DataError, ValueError):  # nothing, or nothing of use: it is made anew
+            return kept_facts(known)
+        except DataError:  # nothing, or nothing of use: it is made anew
             pass
         with FrameSeeker(entry.file) as reader:
             facts = VideoFacts(digest, reader.height, reader.width, float(reader.rate), reader.make_index())
@@ -139,13 +139,17 @@ class VideoCatalogue:
         return facts
 
 
-def _kept(found: dict[str, JSON]) -> VideoFacts:
-    """What video.json holds; ValueError where that is not what was written, or makes no sense."""
-    facts = _FACTS.validate_python({key: value for key, value in found.items() if key != "checksum"})
+def kept_facts(path: Path) -> VideoFacts:
+    """What video.json holds; an error where that is not what was written, or makes no sense."""
+    found = read_json_object(path, DataError)
+    try:
+        facts = _FACTS.validate_python({key: value for key, value in found.items() if key != "checksum"})
+    except ValidationError as reason:
+        raise DataError(f"{path} is damaged; remove it.") from reason
     times, stamps = facts.index.times, facts.index.stamps
     sound = 0 < facts.rate < inf and all(map(isfinite, times)) and (stamps is None or len(stamps) == len(times))
     if not is_intact(found) or not sound:
-        raise ValueError("it is not what was written")
+        raise DataError(f"{path} is damaged; remove it.")
     return facts
 
 

@@ -111,7 +111,10 @@ class VideoWalk:
                 progress.left = spent / (place + 1) * (len(todo) - place - 1)
 
     def _write(self, state: str) -> None:
-        self._note.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._note.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as reason:
+            raise DataError(f"cannot write to {self._note.parent}: {reason.strerror}; check space.") from None
         write_atomically(self._note, json.dumps({"rate": self.progress.rate, "state": state}), DataError)
 
 
