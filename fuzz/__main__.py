@@ -15,6 +15,7 @@ import torch
 
 from fuzz.damaged_files import fuzz_files
 from fuzz.hostile_requests import fuzz_requests
+from fuzz.kept_files import fuzz_kept
 from fuzz.kills import fuzz_kills
 from fuzz.outcome import FuzzOutcome
 
@@ -25,7 +26,7 @@ def run(share: float, seed: int) -> list[FuzzOutcome]:
     """Every area; each draws from its own seed, so that one can be repeated alone."""
     outcomes: list[FuzzOutcome] = []
     with tempfile.TemporaryDirectory() as name:
-        for number, area in enumerate((fuzz_files, fuzz_kills, fuzz_requests)):
+        for number, area in enumerate((fuzz_files, fuzz_kept, fuzz_kills, fuzz_requests)):
             folder = Path(name) / str(number)
             folder.mkdir()
             with contextlib.redirect_stderr(io.StringIO()):  # notes on old files, thousands of times

@@ -7,7 +7,7 @@ import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from endotransfer.errors import EndotransferError, shortened
 
@@ -17,8 +17,10 @@ JSON: TypeAlias = "dict[str, JSON] | list[JSON] | str | int | float | bool | Non
 LARGEST_TEXT = 16 * 2**20  # bytes of a file that people write: experiments, classes, what describes a model
 LARGEST_YAML = 2**20  # its reader takes seconds for a megabyte
 LARGEST_TABLE = 2**30  # of one that has a line for every image: labels, scores
+LARGEST_WEIGHTS = 2**32  # of a model
 MOST_VALUES = 200_000  # of a YAML file, each alias counted as what it stands for
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_OWN = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
 RESTORE = "restore it from a copy, or remove it"
 Error: TypeAlias = type[EndotransferError]
 
@@ -30,14 +32,8 @@ def read_bounded(path: Path, error: Error, fix: str = RESTORE, largest: int = LA
     FileNotFoundError as usual: what that means differs.
     """
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise error(f"{path} is not a regular file; {fix}.")
-        # Should it be exchanged for a pipe just now, opening it does not wait for a writer.
-        with os.fdopen(os.open(path, _READ), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise error(f"{path} is not a regular file; {fix}.")
-            if status.st_size > largest:
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size > largest:
                 raise error(f"{path} is larger than {largest / 1e6:,.0f} MB, which none of its kind is; {fix}.")
             content = file.read(largest + 1)
     except FileNotFoundError:
@@ -47,6 +43,34 @@ def read_bounded(path: Path, error: Error, fix: str = RESTORE, largest: int = LA
     if len(content) > largest:  # it grew while it was read
         raise error(f"{path} is larger than {largest / 1e6:,.0f} MB, which none of its kind is; {fix}.")
     return content
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """A file to read from; OSError for anything that is no regular file, which is neither waited for nor opened."""
+    _require_regular(path.stat().st_mode)
+    file = os.fdopen(os.open(path, _READ), "rb")  # were it exchanged for a pipe just now, nobody waits for a writer
+    try:
+        _require_regular(os.fstat(file.fileno()).st_mode)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def open_own(path: Path) -> int:
+    """A handle of a lock or a log, which is made where it is missing; no link is followed, no pipe waited for."""
+    handle = os.open(path, _OWN, 0o666)
+    try:
+        _require_regular(os.fstat(handle).st_mode)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _require_regular(mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
 
 
 def read_json(path: Path, error: Error, fix: str = RESTORE, largest: int = LARGEST_TABLE) -> JSON:

@@ -72,3 +72,8 @@ def _settings(suite: Suite, label: str) -> str:
     row = next(row for row in suite.rows if row.label == label)
     experiment = resolved(suite.experiment(row, 0, Path("p")))
     return yaml.safe_dump([experiment.method, experiment.training.model_dump(mode="json")])
+
+
+def test_no_cell_of_the_csv_is_run_by_a_spreadsheet() -> None:
+    (line,) = as_search_csv([summary("=cmd()", 1, 40.0)]).splitlines()[1:]
+    assert line.startswith("'=cmd(),")

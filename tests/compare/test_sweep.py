@@ -96,3 +96,10 @@ def test_the_matrix_is_printed_with_dashes_for_what_is_missing() -> None:
     print_sweep(matrix_of(GRID, [cell(10.0, 0.5, 40.0)]), Console(file=text, width=80))
     assert "across: eta" in text.getvalue()
     assert text.getvalue().splitlines()[-1].split() == ["10.0", "-", "40.00"]
+
+
+def test_no_cell_of_the_csv_is_run_by_a_spreadsheet() -> None:
+    grid = {"mu": "=cmd|' /C calc'!A0", "eta": -0.5}
+    raw = {"label": "x", "grid": grid, "seeds": [0], "mean": {}, "deviation": {}}
+    _, line = as_csv(GRID, [LabelSummary.model_validate(raw)]).splitlines()
+    assert line.startswith("'=cmd|' /C calc'!A0,-0.5,1,")

@@ -1,5 +1,6 @@
 """The graph that `predict` makes of a network: equal to torch, made once, never in the way."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -131,3 +132,48 @@ def test_asking_for_onnx_where_it_cannot_be_is_an_error(tmp_path: Path) -> None:
     Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
     with pytest.raises(CheckpointError, match="no run, model folder or bundle"):
         api.predict_files(tmp_path / "none", tmp_path / "a.png", tmp_path / "out", backend="onnx", device="cpu")
+
+
+def test_a_graph_that_was_cut_short_is_made_again(in_cache: tuple[Path, Path], tmp_path: Path) -> None:
+    model, folder = in_cache
+    shutil.copytree(folder, tmp_path / "copy")
+    try:
+        for damaged in (b"", (folder / GRAPH).read_bytes()[:-1]):
+            (folder / GRAPH).write_bytes(damaged)
+            assert choose_graph(model, 1, lambda _: None).folder is None and not folder.exists()
+            shutil.copytree(tmp_path / "copy", folder)
+    finally:
+        if not folder.exists():
+            shutil.copytree(tmp_path / "copy", folder)
+
+
+def refuse(*_: object) -> None:
+    raise CheckpointError("cannot write it: the disk is full; free some space.")
+
+
+def test_a_full_disk_leaves_torch_to_predict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_cache: tuple[Path, Path]
+) -> None:
+    monkeypatch.setenv("ENDOTRANSFER_CACHE", str(tmp_path))
+    monkeypatch.setattr(graph_cache, "write_atomically", refuse)
+    choice = choose_graph(in_cache[0], WORTHWHILE, lambda _: None)
+    assert choice.folder is None and "no graph could be kept" in choice.why
+    assert list(graphs_folder().iterdir()) == []
+
+
+def test_a_model_that_is_exchanged_while_its_graph_is_made_gives_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_cache: tuple[Path, Path]
+) -> None:
+    """The graph of the new weights would lie under the name of the old ones, and be used for them ever after."""
+    model = tmp_path / "model"
+    shutil.copytree(in_cache[0], model)
+    facts = read_facts(in_cache[1])
+
+    def exchanged(model: Path, part: Path) -> object:
+        (model / "weights.safetensors").write_bytes(b"other weights")
+        return facts
+
+    monkeypatch.setenv("ENDOTRANSFER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(graph_cache, "_export", exchanged)
+    assert choose_graph(model, WORTHWHILE, lambda _: None).folder is None
+    assert list(graphs_folder().iterdir()) == []

@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -9,24 +10,29 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from endotransfer.errors import CheckpointError
+from endotransfer.predict import onnx_predictor
 from endotransfer.predict.external_data import external_tensors
+from endotransfer.predict.network_graph import FACTS, GRAPH, NetworkGraph
 from endotransfer.predict.onnx_predictor import OnnxPredictor
 from endotransfer.sealed_json import sealed
 
 IMAGE = np.zeros((4, 5, 3), np.uint8)
 
 
-def graph(value: float = 0.5, shape: tuple[int, ...] = (1, 2, 4, 5), output: str = "probabilities") -> onnx.ModelProto:
+def graph(
+    value: float = 0.5, shape: tuple[int, ...] = (1, 2, 4, 5), output: str = "probabilities", asked: str = "images",
+) -> onnx.ModelProto:  # fmt: skip
     """Gives `value` at every pixel, whatever it is shown."""
     constant = numpy_helper.from_array(np.full(shape, value, np.float32), "constant")
     nodes = [
-        helper.make_node("Cast", ["images"], ["floats"], to=TensorProto.FLOAT),
+        helper.make_node("Cast", [asked], ["floats"], to=TensorProto.FLOAT),
         helper.make_node("ReduceMean", ["floats"], ["mean"], keepdims=0),
         helper.make_node("Mul", ["mean", "zero"], ["nothing"]),
         helper.make_node("Add", ["constant", "nothing"], [output]),
     ]
     zero = numpy_helper.from_array(np.array(0, np.float32), "zero")
-    images = helper.make_tensor_value_info("images", TensorProto.UINT8, [1, None, None, 3])
+    kind = TensorProto.UINT8 if asked == "images" else TensorProto.FLOAT
+    images = helper.make_tensor_value_info(asked, kind, [1, None, None, None])
     found = helper.make_tensor_value_info(output, TensorProto.FLOAT, None)
     made = helper.make_graph(nodes, "g", [images], [found], [constant, zero])
     return helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
@@ -92,3 +98,40 @@ def test_a_graph_that_cannot_be_used_is_one_sentence(content: bytes, words: str,
     with pytest.raises(CheckpointError, match=words) as caught:
         OnnxPredictor(bundle(tmp_path, content)).predict(IMAGE)
     assert "\n" not in str(caught.value)
+
+
+def test_the_graph_that_was_checked_is_the_one_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is exchanged behind the check is not opened."""
+    folder, read = bundle(tmp_path, graph(0.25).SerializeToString()), onnx_predictor.read_graph
+
+    def read_then_swap(path: Path, fix: str) -> bytes:
+        content = read(path, fix)
+        path.write_bytes(graph(0.75).SerializeToString())
+        return content
+
+    monkeypatch.setattr(onnx_predictor, "read_graph", read_then_swap)
+    assert OnnxPredictor(folder).predict(IMAGE).probabilities.max() == 0.25
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        ({"value": np.nan}, "not finite"),
+        ({"value": np.inf}, "not finite"),
+        ({"shape": (1, 3, 4, 5)}, "no logits of 2 classes"),
+        ({"shape": (2, 4)}, "no logits of 2 classes"),
+        ({"output": "something"}, "no logits of 2 classes"),
+        ({"asked": "images"}, "cannot use"),
+    ],
+)
+def test_a_cached_graph_that_says_nothing_of_use_is_one_sentence(
+    made: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    content = graph(**{"output": "logits", "asked": "network_input", **made}).SerializeToString()
+    facts = {"classes": ["normal", "lesion"], "size": [4, 5], "sha256": hashlib.sha256(content).hexdigest()}
+    (tmp_path / GRAPH).write_bytes(content)
+    (tmp_path / FACTS).write_text(sealed(facts))
+    for ask in (NetworkGraph(tmp_path).predict, lambda image: NetworkGraph(tmp_path).mark_batch([image])):
+        with pytest.raises(CheckpointError, match=words) as caught:
+            ask(IMAGE)
+        assert "\n" not in str(caught.value)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fuzz.damaged_files import damage_checkpoints, damage_models, damage_states, damage_texts
+from fuzz.kept_files import damage_caches, damage_notes
 from fuzz.kills import kill_training
 from fuzz.outcome import FuzzOutcome
 
@@ -16,8 +17,9 @@ SEED = 7
 
 @pytest.mark.parametrize(
     ("damage", "counts"),
-    [(damage_checkpoints, (150,)), (damage_states, (150,)), (damage_models, (60, 8)), (damage_texts, (150,))],
-)
+    [(damage_checkpoints, (150,)), (damage_states, (150,)), (damage_models, (60, 8)), (damage_texts, (150,)),
+     (damage_caches, (200,)), (damage_notes, (300,))],
+)  # fmt: skip
 def test_whatever_is_damaged_is_refused_or_unchanged(damage: Any, counts: tuple[int, ...], tmp_path: Path) -> None:
     outcome = damage(tmp_path / "files", *counts, random.Random(SEED))
     assert outcome.problems == []

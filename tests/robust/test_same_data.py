@@ -1,5 +1,6 @@
 """A run goes on with the data it began with, alone in its folder, and with the maps that it stored itself."""
 
+import io
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from rich.console import Console
 
 from endotransfer.engine import run as engine
 from endotransfer.engine.checkpoint import list_steps
@@ -225,8 +227,10 @@ def test_maps_that_are_not_those_stored_are_never_trained_on(
         engine.train(experiment, tmp_path / "run")
     assert list_steps(tmp_path / "run" / "checkpoints") == [4, 5]
     damage(tmp_path / "run" / "maps" / "epoch-0002")
-    assert engine.train(experiment, tmp_path / "run", resume=True) is not None
+    said = Console(file=io.StringIO(), width=300)
+    assert engine.train(experiment, tmp_path / "run", resume=True, console=said) is not None
     assert list_steps(tmp_path / "run" / "checkpoints") == [5, 6]
+    assert isinstance(said.file, io.StringIO) and "the stored map" in said.file.getvalue()
 
 
 def test_a_resealed_map_of_no_class_is_refused(tmp_path: Path) -> None:

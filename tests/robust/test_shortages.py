@@ -79,6 +79,28 @@ def test_sigterm_anywhere_ends_with_a_sentence_and_its_code(command: Any, monkey
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+@pytest.mark.parametrize(
+    ("number", "code", "words"), [(signal.SIGTERM, 143, "terminated;"), (signal.SIGINT, 130, "interr")]
+)
+def test_a_signal_that_an_import_swallows_is_no_traceback(
+    number: int, code: int, words: str, command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half an extension module, imported again, says that its types are registered already."""
+
+    def half_imported() -> None:
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(5)
+        except BaseException:
+            raise ImportError("generic_type: type is already registered!") from None
+
+    before = signal.getsignal(number)
+    monkeypatch.setattr(command_line, "app", half_imported)
+    found, output = command("evaluate")
+    assert found == code and output.startswith(words) and output.count("\n") == 1
+    assert signal.getsignal(number) is before
+
+
 class Numbers(Dataset[int]):
     def __getitem__(self, index: int) -> int:
         return index

@@ -39,21 +39,31 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM, where nothing else was arranged for it: training's loop saves first, the viewer closes."""
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
-    raise Terminated
-
-
 @contextmanager
 def _told_of_termination() -> Iterator[None]:
-    """Within, SIGTERM raises; the handler of before comes back afterwards."""
+    """Within, SIGTERM and Ctrl-C raise; the handlers of before come back afterwards.
+
+    Where that is swallowed, as some imports do, which then fail in a way of their own, it is raised again.
+    """
     if threading.current_thread() is not threading.main_thread():  # nobody can send it a signal
         yield
         return
-    before = signal.signal(signal.SIGTERM, _terminate)
+    asked: list[type[KeyboardInterrupt]] = []
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        asked.append(Terminated if number == signal.SIGTERM else KeyboardInterrupt)
+        raise asked[0]
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
+    except Exception as error:
+        if asked:
+            raise asked[0] from error
+        raise
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def main() -> None:

@@ -1,10 +1,12 @@
 """A lock on a folder that goes with its process, however that ends."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from endotransfer.errors import ConfigError
+from endotransfer.io import open_own
 
 LOCK = ".lock"
 
@@ -19,8 +21,12 @@ def alone_in(out: Path) -> Iterator[None]:
             "benchmarks and sweeps lock their folder as Linux and macOS do, and this system cannot; use one of those, "
             "or WSL on Windows (`train` needs no lock)."
         ) from None
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / LOCK).open("w") as file:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        handle = open_own(out / LOCK)
+    except OSError as reason:
+        raise ConfigError(f"cannot use {out}: {reason.strerror} ({LOCK}); choose another --out.") from None
+    with os.fdopen(handle, "w") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -1,6 +1,7 @@
 """One cell, trained in this process: from its beginning, or from where it was stopped."""
 
 import gc
+import os
 import shutil
 import time
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from endotransfer.engine.resuming import check_same_experiment
 from endotransfer.engine.run import train
 from endotransfer.engine.run_folder import RunFolder
 from endotransfer.errors import CheckpointError, ConfigError, EndotransferError
+from endotransfer.io import open_own
 from endotransfer.results import Results
 from endotransfer.shortage import shortage
 
@@ -53,7 +55,7 @@ def run_cell(task: Task, decode_cache: DecodeCache | None = None) -> Outcome:
         return Outcome(0.0)
     began = time.perf_counter()
     task.log.parent.mkdir(parents=True, exist_ok=True)
-    with task.log.open("a", encoding="utf-8") as log:
+    with os.fdopen(open_own(task.log), "a", encoding="utf-8") as log:
         console = Console(file=log, width=WIDTH)
         try:
             resume = can_go_on(RunFolder(task.run), task.experiment, console)

@@ -13,6 +13,7 @@ from endotransfer.compare.sweep_matrix import Grid, Point, swept_figures
 from endotransfer.config.strict import RawConfig
 from endotransfer.errors import ConfigError
 from endotransfer.io import read_yaml
+from endotransfer.spreadsheet import safe_cell
 
 Grids = dict[str, Grid]  # by the label of a system
 
@@ -61,7 +62,7 @@ def as_search_csv(summary: Sequence[LabelSummary]) -> str:
         settings = " ".join(f"{key}={value}" for key, value in (entry.grid or {}).items())
         figures = (entry.mean.get(name) for name in names)
         shown = ["" if value is None else f"{value:.4f}" for value in figures]
-        table.writerow([entry.group, settings, len(entry.seeds), *shown])
+        table.writerow([safe_cell(entry.group), safe_cell(settings), len(entry.seeds), *shown])
     return text.getvalue()
 
 

@@ -20,6 +20,7 @@ from endotransfer.config.strict import RawConfig
 from endotransfer.errors import ConfigError
 from endotransfer.io import parse_yaml
 from endotransfer.metrics import FIGURES
+from endotransfer.spreadsheet import safe_cell
 
 SECTIONS = ("model", "training")  # `training.lr`; a key without a dot is the method's own
 MOST_POINTS = 1000
@@ -80,7 +81,7 @@ def as_csv(grid: Grid, summary: Sequence[LabelSummary]) -> str:
         figures = [some.get(name) for name in names for some in (entry.mean, entry.deviation)]
         shown = ["" if value is None else f"{value:.4f}" for value in figures]
         point = entry.grid or {}
-        table.writerow([*(point.get(key) for key in grid), len(entry.seeds), *shown])
+        table.writerow([*(safe_cell(point.get(key)) for key in grid), len(entry.seeds), *shown])
     return text.getvalue()
 
 

@@ -83,8 +83,9 @@ class MapStore:
 
     def forget_before(self, epoch: int) -> None:
         """Remove passes that no checkpoint on disk can go back to."""
-        for folder in self.folder.glob("epoch-*"):
-            if int(folder.name.removeprefix("epoch-")) < epoch:
+        for folder in self.folder.glob("epoch-*"):  # somebody's copy `epoch-0003 (1)` is not ours to remove
+            number = folder.name.removeprefix("epoch-")
+            if number.isascii() and number.isdigit() and int(number) < epoch:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def read(self, epoch: int, key: str) -> NDArray[np.uint8]:

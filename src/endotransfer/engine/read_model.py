@@ -13,10 +13,9 @@ from endotransfer.config import explain
 from endotransfer.engine.checkpoint import not_finite
 from endotransfer.engine.model_info import FORMAT, ModelInfo
 from endotransfer.errors import CheckpointError, shortened, shown
-from endotransfer.io import LARGEST_TEXT, read_bounded, read_json
+from endotransfer.io import LARGEST_TEXT, LARGEST_WEIGHTS, read_bounded, read_json
 from endotransfer.sealed_json import is_intact
 
-LARGEST_WEIGHTS = 4 * 2**30
 COPY_AGAIN = "copy the model again"
 
 

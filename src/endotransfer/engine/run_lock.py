@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from endotransfer.errors import ConfigError
+from endotransfer.io import open_own
 
 try:
     import fcntl
@@ -24,7 +25,7 @@ class RunLock:
         """Refused in one sentence where another process has it.  The folder must exist."""
         if fcntl is None:  # pragma: no cover
             return
-        handle = os.open(self._folder / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = open_own(self._folder / FILE)
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

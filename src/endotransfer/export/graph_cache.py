@@ -17,7 +17,7 @@ from endotransfer import __version__
 from endotransfer.errors import CheckpointError, ConfigError
 from endotransfer.familiarity.familiarity_file import FILE as FAMILIARITY
 from endotransfer.familiarity.familiarity_file import familiarity_bytes
-from endotransfer.io import write_atomically
+from endotransfer.io import LARGEST_WEIGHTS, open_regular, write_atomically
 from endotransfer.paths import cache_root
 from endotransfer.predict.image_predictor import ImagePredictor
 from endotransfer.predict.load import GraphChoice, Say
@@ -54,7 +54,8 @@ def choose_graph(run: Path, pictures: int, say: Say, force: bool = False) -> Gra
         say("exporting the network to ONNX, once, for this prediction and later ones")
         facts = _make(model, folder)
     if facts is None or not facts.quicker:
-        return GraphChoice(None, (facts.refused if facts else "") or "ONNX Runtime was not faster on this machine")
+        why = "no graph could be kept" if facts is None else facts.refused
+        return GraphChoice(None, why or "ONNX Runtime was not faster on this machine")
     with suppress(OSError):
         os.utime(folder)
     times = facts.torch_seconds / max(facts.seconds, 1e-9)
@@ -67,11 +68,13 @@ def graphs_folder() -> Path:
 
 
 def _key(model: Path) -> str | None:
-    """All that a graph depends on; None where there is no model to read."""
+    """All that a graph depends on; None where there is no model to read, or one that cannot be opened anyway."""
     name = hashlib.sha256(repr((__version__, *map(_version, PACKAGES))).encode())
     try:
         for file in ("config.json", "weights.safetensors"):
-            with (model / file).open("rb") as content:
+            with open_regular(model / file) as content:
+                if os.fstat(content.fileno()).st_size > LARGEST_WEIGHTS:
+                    return None
                 name.update(hashlib.file_digest(content, "sha256").digest())
     except OSError:
         return None
@@ -91,26 +94,40 @@ def _facts(folder: Path) -> GraphFacts | None:
         return None
     try:
         facts = read_facts(folder)
-        if not facts.refused and not (folder / GRAPH).is_file():
-            raise CheckpointError(f"{folder} has no graph.")
+        if not facts.refused and not _is_graph(folder / GRAPH, facts.sha256):
+            raise CheckpointError(f"{folder} has no graph, or a damaged one.")
         return facts
     except CheckpointError:
         shutil.rmtree(folder, ignore_errors=True)
         return None
 
 
+def _is_graph(path: Path, digest: str) -> bool:
+    try:
+        with open_regular(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == digest
+    except OSError:
+        return False
+
+
 def _make(model: Path, folder: Path) -> GraphFacts | None:
-    """Export, compare with torch, time both; the folder appears whole.  None where the disk takes nothing."""
+    """Export, compare with torch, time both; the folder appears whole.
+
+    None where the disk takes nothing, where the model cannot be opened (torch says why), or was exchanged meanwhile:
+    its graph would go by the name of the one before.
+    """
     part = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
     try:
         part.mkdir(parents=True)
         facts = _export(model, part)
         write_atomically(part / FACTS, sealed(facts.model_dump(mode="json")), CheckpointError)
+        if _key(model) != folder.name:
+            return None
         with suppress(OSError):  # another process was first: its graph is as good
             part.rename(folder)
         _forget_old(folder.parent)
-        return facts
-    except OSError:
+        return facts if folder.is_dir() else None
+    except (OSError, CheckpointError):
         return None
     finally:
         shutil.rmtree(part, ignore_errors=True)

@@ -6,7 +6,7 @@ most of the time of a large picture.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -122,11 +122,19 @@ class NetworkGraph(ImagePredictor):
             )
             if not all(np.isfinite(values).all() for values in found.values()):
                 raise unusable(self._path, "it gives values that are not finite numbers", FIX)
+            if not _are_logits(found, len(self.classes)):
+                raise unusable(self._path, f"it gives no logits of {len(self.classes)} classes", FIX)
             tag = float(_softmax(found["tag_logits"][0])[1]) if "tag_logits" in found else None
             unfamiliar = None
             if not axes and self._familiarity is not None:
                 unfamiliar = self._familiarity.assess(small, found["features"][0] if "features" in found else None)
             yield np.flip(found["logits"][0], tuple(axis + 1 for axis in axes)), tag, unfamiliar
+
+
+def _are_logits(found: Mapping[str, Values], classes: int) -> bool:
+    shapes = [np.shape(found.get(name, ())) for name in ("logits", "tag_logits")]
+    tagged = len(shapes[1]) == 2 and shapes[1][0] == 1 and shapes[1][1] > 1
+    return len(shapes[0]) == 4 and shapes[0][:2] == (1, classes) and (tagged or "tag_logits" not in found)
 
 
 def _logistic(values: Values) -> Values:

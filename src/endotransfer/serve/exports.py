@@ -101,7 +101,7 @@ def _work(job: ExportJob, folder: Path, place: Path) -> None:
 
 def _pack(folder: Path, file: Path) -> None:
     """Images and masks are compressed already."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as packed:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, strict_timestamps=False) as packed:  # a clock may say 1970
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 packed.write(path, path.relative_to(folder))

@@ -5,6 +5,10 @@ from pathlib import Path
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from endotransfer.engine.map_index import LARGEST_MAP
+from endotransfer.errors import DataError
+from endotransfer.io import read_bounded
+from endotransfer.serve.answers import refuse_unknown
 from endotransfer.serve.run_history import find_map, propagation_maps, read_curves, read_results
 from endotransfer.serve.service import Service
 
@@ -20,7 +24,10 @@ def run_routes(service: Service) -> APIRouter:
     @routes.get("/{run}/propagation/{image}/{epoch}")
     def propagated(run: int, image: int, epoch: int) -> Response:
         path = find_map(service.models[service.model_index(run)].run, image, epoch)
-        return Response(path.read_bytes(), media_type="image/png")
+        try:
+            return Response(read_bounded(path, DataError, largest=LARGEST_MAP), media_type="image/png")
+        except (DataError, OSError):
+            raise refuse_unknown("map") from None
 
     return routes
 

@@ -13,4 +13,4 @@ def test_sizes_beyond_are_explained() -> None:
     assert "40 million" in (oversize(4_001, 10_000) or "")
     assert "10,000" in (oversize(1, 10_001) or "")
     assert "nothing" in (oversize(0, 5) or "")
-    assert "2 pictures" in (too_many_frames(2) or "")
+    assert "several pictures" in (too_many_frames(2) or "")

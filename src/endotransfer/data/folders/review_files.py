@@ -6,6 +6,7 @@ record or the new one.  Whoever changes a record holds the lock of the folder, w
 
 import fcntl
 import json
+import os
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from endotransfer.data.folders.listing import plain_name, unsafe_name
 from endotransfer.data.folders.review_masks import AGAIN, LARGEST_MASK, VERSIONS, find_mask, keep_mask, reviews_folder
 from endotransfer.data.folders.review_record import Review, ReviewRecord, ReviewVersion
 from endotransfer.errors import DataError
-from endotransfer.io import read_bounded, write_atomically
+from endotransfer.io import open_own, read_bounded, write_atomically
 
 LOCK = ".lock"
 _RECORD, _FLAT = TypeAdapter(ReviewRecord), TypeAdapter(Review)
@@ -32,9 +33,7 @@ def reviews_lock(folder: Path) -> Iterator[None]:
     place = reviews_folder(folder)
     try:
         (place / VERSIONS).mkdir(parents=True, exist_ok=True)
-        if (place / LOCK).exists() and not (place / LOCK).is_file():  # to open a pipe is to wait for whoever reads
-            raise OSError(0, f"{LOCK} is not a regular file")
-        file = (place / LOCK).open("a")
+        file = os.fdopen(open_own(place / LOCK), "w")
     except OSError as reason:
         raise DataError(f"cannot write to {place}: {reason.strerror}; check space and permissions.") from reason
     with file:

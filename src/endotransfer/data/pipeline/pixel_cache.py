@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from endotransfer.data.folders.classes import Classes
+from endotransfer.io import open_regular
 from endotransfer.paths import cache_root
 from endotransfer.samples import Sample
 
@@ -27,6 +28,7 @@ DIGEST = 16  # bytes of the checksum
 LIMIT = 8 * 2**30  # bytes of the whole folder
 WORTHWHILE = 16 * 2**10  # bytes of an image file from which decoding takes longer than looking it up
 LARGEST = 64 * 2**20  # bytes of a file that is read for its name
+LARGEST_NOTES = 2**16  # bytes of the sentences in a file
 LEFTOVER = 86_400  # seconds after which a file that nobody finished is removed
 Arrays = tuple[NDArray[np.uint8], NDArray[np.uint8] | None]  # image [3, H, W], mask [H, W]
 
@@ -53,20 +55,22 @@ class PixelCache:
 
     def get(self, name: str, size: tuple[int, int], *, masks: bool) -> tuple[Arrays, set[str]] | None:
         """The arrays and the conversions that were made; None where they are not there, or not whole."""
+        area = size[0] * size[1]
+        length = area * (4 if masks else 3)
         try:
-            with self._path(name).open("rb") as file:
-                content = file.read()
+            with open_regular(self._path(name)) as file:
+                content = file.read(len(FORMAT) + DIGEST + 4 + LARGEST_NOTES + length)
         except OSError:
             return None
         body = memoryview(content)[len(FORMAT) + DIGEST :]
         if content[: len(FORMAT) + DIGEST] != FORMAT + blake2b(body, digest_size=DIGEST).digest():
             return None
         end = 4 + int.from_bytes(body[:4])
-        pixels, area = np.frombuffer(body[end:], np.uint8), size[0] * size[1]
-        if len(pixels) != area * (4 if masks else 3):
+        pixels, notes = np.frombuffer(body[end:], np.uint8), _notes(bytes(body[4:end]))
+        if len(pixels) != length or notes is None:
             return None
         mask = pixels[3 * area :].reshape(size) if masks else None
-        return (pixels[: 3 * area].reshape(3, *size), mask), set(json.loads(bytes(body[4:end])))
+        return (pixels[: 3 * area].reshape(3, *size), mask), notes
 
     def put(self, name: str, arrays: Arrays, notes: set[str]) -> None:
         """Keep them, where the disk allows."""
@@ -118,6 +122,16 @@ class PixelCache:
 
     def _path(self, name: str) -> Path:
         return self.folder / name[:2] / name
+
+
+def _notes(text: bytes) -> set[str] | None:
+    """The sentences of a file; None for anything else."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    fitting = isinstance(found, list) and all(isinstance(one, str) for one in found)
+    return set(found) if fitting else None
 
 
 def _content(path: Path, least: int) -> bytes | None:

@@ -13,10 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from endotransfer.config import SuperpixelConfig
-from endotransfer.data.pipeline.superpixel_file import DIGEST, FORMAT, decode_regions, encode_regions
+from endotransfer.data.pipeline.superpixel_file import (
+    DIGEST,
+    FORMAT,
+    decode_regions,
+    encode_regions,
+    largest_file,
+)
 from endotransfer.data.pipeline.superpixels import Regions, compute_superpixels
 from endotransfer.errors import DataError
-from endotransfer.io import write_atomically
+from endotransfer.io import open_regular, write_atomically
 from endotransfer.paths import cache_root
 
 Progress = Callable[[int, int], None]  # (done, total)
@@ -105,7 +111,8 @@ def _ensure(index: int) -> bool:
 
 def _read(path: Path, height: int, width: int) -> Regions | None:
     try:
-        return decode_regions(path.read_bytes(), height, width)
+        with open_regular(path) as file:
+            return decode_regions(file.read(largest_file(height, width)), height, width)
     except OSError:  # absent or unreadable: it is computed again
         return None
 

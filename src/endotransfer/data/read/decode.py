@@ -9,7 +9,15 @@ from pathlib import Path
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from endotransfer.data.folders.faults import FaultError, failure
-from endotransfer.data.read.image_limits import FORMATS, PAGED_FORMATS, oversize, too_many_frames, too_many_scans
+from endotransfer.data.read.image_limits import (
+    FORMATS,
+    MAX_FRAMES,
+    MAX_PAGES,
+    PAGED_FORMATS,
+    oversize,
+    too_many_frames,
+    too_many_scans,
+)
 
 _SCAN = b"\xff\xda"  # the marker that begins one; within compressed data it cannot occur
 _PIECE = 2**20
@@ -53,9 +61,9 @@ def read_header(path: Path) -> Header:
 
 
 def count_pages(path: Path) -> int:
-    """How many pictures `path` holds, a GIF or HEIC file included."""
+    """How many pictures `path` holds, a GIF or HEIC file included; of a TIFF counted no further than one too many."""
     with _opened(path, 0) as (image, _):
-        return int(getattr(image, "n_frames", 1))
+        return count_frames(image, MAX_PAGES)
 
 
 @contextmanager
@@ -105,16 +113,37 @@ def _check_limits(path: Path, image: Image.Image, *, several: bool) -> None:
     width, height = image.size
     if wrong := oversize(height, width):
         raise failure("too-large", path, wrong, "scale it down, or remove it")
-    if not several and (wrong := too_many_frames(getattr(image, "n_frames", 1))):
+    if not several and (wrong := too_many_frames(count_frames(image, MAX_FRAMES))):
         fix = "save the wanted one as a single image, or take them all with `endotransfer data import folders`"
         raise failure("several-frames", path, wrong, fix)
+
+
+def count_frames(image: Image.Image, most: int) -> int:
+    """How many pictures a file holds.  To count those of a TIFF takes time with their square, and a few megabytes have
+    room for a hundred thousand: it ends at `most` + 1."""
+    if image.format != "TIFF":
+        return int(getattr(image, "n_frames", 1))
+    here, found = image.tell(), 1
+    try:
+        while found <= most:
+            image.seek(found)
+            found += 1
+    except EOFError:
+        pass
+    image.seek(here)
+    return found
+
+
+def count_scans(path: Path) -> int:
+    """Of the JPEG, or the JPEGs, that a file holds."""
+    return sum(content.count(_SCAN) for content in _chunks(path))
 
 
 def _check_scans(path: Path, image: Image.Image) -> None:
     """Each scan of a JPEG goes over the whole picture: thousands of them in a small file take minutes."""
     if image.format != "JPEG":
         return
-    scans = sum(content.count(_SCAN) for content in _chunks(path))
+    scans = count_scans(path)
     if wrong := too_many_scans(scans):
         raise failure("many-scans", path, wrong, "save it again as an ordinary JPEG or PNG")
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from endotransfer.data.folders.faults import FaultError, failure
-from endotransfer.data.read.image_limits import oversize
+from endotransfer.data.read.decode import count_scans
+from endotransfer.data.read.image_limits import MAX_SCANS, oversize
 from endotransfer.data.read.read_image import ImageReading, to_eight_bits
 from endotransfer.errors import ConfigError
 
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from pydicom import Dataset
 
 _MARK_AT, _MARK = 128, b"DICM"
+_META_AT = 144  # behind mark and length of the part that tells how the rest is written
+_PIECE = 2**20
+_LARGEST_INFLATED = 2**30
 _KEY = secrets.token_bytes(16)  # a new one in every process: a number of seven digits is soon found from its plain hash
 
 
@@ -39,8 +44,11 @@ def read_dicom_header(path: Path) -> "Dataset":
     except ImportError:
         raise ConfigError("pydicom, which reads DICOM, is not installed; install endotransfer[dicom].") from None
     try:
+        _check_inflated(path)
         header = pydicom.dcmread(path, stop_before_pixels=True)
         rows, columns = int(header.Rows), int(header.Columns)
+    except FaultError:
+        raise
     except (AttributeError, KeyError):
         raise failure("no-picture", path, "is DICOM without a picture", "remove it") from None
     except Exception as reason:  # a damaged file makes the parser raise almost any type
@@ -48,6 +56,36 @@ def read_dicom_header(path: Path) -> "Dataset":
     if wrong := oversize(rows, columns):
         raise failure("too-large", path, wrong, "scale it down, or remove it")
     return header
+
+
+def _check_inflated(path: Path) -> None:
+    """A whole file may be deflated, to a thousandth of its size.  What it would take is counted, and not kept."""
+    from pydicom.filereader import read_file_meta_info
+    from pydicom.uid import DeflatedExplicitVRLittleEndian
+
+    meta = read_file_meta_info(path)
+    if meta.get("TransferSyntaxUID") != DeflatedExplicitVRLittleEndian:
+        return
+    unpacker, length = zlib.decompressobj(-zlib.MAX_WBITS), 0
+    with path.open("rb") as file:
+        file.seek(_META_AT + int(meta.FileMetaInformationGroupLength))
+        while piece := unpacker.unconsumed_tail or file.read(_PIECE):
+            length += len(unpacker.decompress(piece, _PIECE))
+            if length > _LARGEST_INFLATED:
+                what = f"unpacks to more than {_LARGEST_INFLATED / 1e6:,.0f} MB"
+                raise failure("too-large", path, what, "export it uncompressed, or in parts")
+
+
+def _check_scans(path: Path, header: "Dataset") -> None:
+    """As of any JPEG; a frame may have one for each colour."""
+    from pydicom.uid import JPEGTransferSyntaxes
+
+    if header.file_meta.TransferSyntaxUID not in JPEGTransferSyntaxes:
+        return
+    scans, frames = count_scans(path), frame_count(header)
+    if scans > MAX_SCANS + 4 * frames:
+        what = f"has {scans} JPEG scans for {frames} frames"
+        raise failure("many-scans", path, what, "export it uncompressed")
 
 
 def frame_count(header: "Dataset") -> int:
@@ -78,6 +116,7 @@ def read_dicom_frame(path: Path, header: "Dataset", index: int) -> ImageReading:
     if header.file_meta.TransferSyntaxUID.name.startswith("MPEG"):
         what = "is a DICOM file with a video inside, which is not read"
         raise failure("dicom-video", path, what, "export it as MP4, or as single frames")
+    _check_scans(path, header)
     try:
         values: NDArray[Any] = pixel_array(path, index=index)
         pixels, note = _to_rgb(values, header, path)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from endotransfer.data.folders.faults import failure
 from endotransfer.data.read.shot import Pixels
 from endotransfer.data.read.video_reader import HIDDEN_FRAMES, VideoReader
+from endotransfer.io import open_regular
 
 if TYPE_CHECKING:
     from av import VideoFrame
@@ -33,7 +34,7 @@ class FrameIndex:
 def video_digest(path: Path) -> str:
     """Tells a video from any other: its length, and the bytes at both ends."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             size = file.seek(0, 2)
             found = blake2b(str(size).encode(), digest_size=16)
             for place in (0, max(0, size - _END)):

@@ -42,7 +42,7 @@ def oversize(height: int, width: int) -> str | None:
 
 def too_many_frames(frames: int) -> str | None:
     """What is wrong with a file that holds this many pictures, or None."""
-    return f"holds {frames} pictures instead of one" if frames > MAX_FRAMES else None
+    return "holds several pictures instead of one" if frames > MAX_FRAMES else None
 
 
 def too_many_scans(scans: int) -> str | None:

@@ -78,7 +78,7 @@ def _numbered(letter: str, numbers: range) -> list[str]:
 
 def _few(path: Path, count: int) -> int:
     if count > MAX_PAGES:
-        what = f"holds {count} pictures, more than {MAX_PAGES:,}"
+        what = f"holds more than {MAX_PAGES:,} pictures"
         raise failure("too-many", path, what, "divide it into several files")
     return count
 

@@ -62,6 +62,6 @@ def _read(path: Path) -> Embedding | None:
     try:
         found: Embedding = load(read_bounded(path, DataError, largest=LARGEST))
         os.utime(path)
-    except (OSError, DataError, SafetensorError):
+    except (OSError, DataError, SafetensorError, ValueError, KeyError, TypeError):
         return None
     return found if is_embedding(found) else None

@@ -1,5 +1,6 @@
 """What is on disk about a training that the viewer began: `retraining/NAME.json` and `NAME.log`, beside the runs."""
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,10 +10,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from endotransfer.config.strict import MOST_STEPS
 from endotransfer.errors import ConfigError
-from endotransfer.io import read_json_object, write_atomically
+from endotransfer.io import open_own, read_json_object, write_atomically
 
 FOLDER = "retraining"
+LATEST = 2.0**40
 SUFFIX = re.compile(r"-reviewed-[0-9]+$")
 # The name of a folder beside the others, never a way to somewhere else.
 RunName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\\\x00-\x1f.][^/\\\x00-\x1f]*$")]
@@ -25,10 +28,12 @@ class TrainingJob(BaseModel):
 
     out: RunName  # the run folder that it fills
     before: RunName  # the run whose experiment it is
-    reviewed: int = Field(ge=0)  # masks that it began with
-    began: float  # seconds since 1970
-    first_step: int = Field(default=0, ge=0)  # where this sitting began: more than 0 where it was resumed
-    pid: int = Field(default=0, ge=0)
+    reviewed: int = Field(ge=0, le=MOST_STEPS)  # masks that it began with
+    began: float = Field(ge=0, le=LATEST, allow_inf_nan=False)  # seconds since 1970
+    first_step: int = Field(
+        default=0, ge=0, le=MOST_STEPS
+    )  # where this sitting began: more than 0 where it was resumed
+    pid: int = Field(default=0, ge=0, le=2**31)
     process: str | None = None  # when that process began; None: it never did
 
 
@@ -70,7 +75,7 @@ class JobFolder:
             raise ConfigError("jobs need a lock that this system does not have; train in a terminal instead.") from None
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            with (self.path / ".lock").open("w") as file:
+            with os.fdopen(open_own(self.path / ".lock"), "w") as file:
                 fcntl.lockf(file, fcntl.LOCK_EX)
                 yield
         except OSError as reason:

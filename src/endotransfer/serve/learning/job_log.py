@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from endotransfer.io import open_regular
 from endotransfer.serve.learning.sentences import without_paths
 
 TAIL = 64_000  # bytes; a training says a line an epoch
@@ -22,7 +23,7 @@ class JobLog:
 def read_job_log(path: Path) -> JobLog:
     """The end of a log; that of a process that has said nothing is empty."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(max(0, path.stat().st_size - TAIL))
             text = file.read(TAIL).decode(errors="replace")
     except OSError:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from endotransfer.engine.run_log import read_log
+from endotransfer.errors import ConfigError
+from endotransfer.io import write_atomically
 from endotransfer.results import Results
 from endotransfer.serve.answers import Refusal
 from endotransfer.serve.learning.job_file import JobFolder, TrainingJob
@@ -94,7 +96,7 @@ class Retraining:
         folder.write(job)
         config = folder.runs / job.before / CONFIG
         command = [sys.executable, "-m", "endotransfer", "train", str(config), "--set", "data.reviewed=use"]
-        folder.log_of(job).write_bytes(b"")
+        write_atomically(folder.log_of(job), b"", ConfigError)  # a link of that name is replaced, not followed
         pid = start_process([*command, "--out", str(folder.run_of(job)), *more], folder.log_of(job))
         begun = job.model_copy(update={"pid": pid, "process": identity_of(pid)})
         folder.write(begun)

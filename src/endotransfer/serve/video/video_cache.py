@@ -9,7 +9,9 @@ import os
 import shutil
 import struct
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,8 @@ from safetensors.numpy import load, save
 
 from endotransfer.data.pipeline.superpixel_cache import cache_folder
 from endotransfer.errors import DataError
-from endotransfer.io import read_bounded, write_atomically
+from endotransfer.io import open_regular, read_bounded, write_atomically
+from endotransfer.sealed_json import is_intact, sealed
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.image_figures import ImageFigures
 from endotransfer.serve.pictures import Pixels
@@ -27,6 +30,7 @@ from endotransfer.serve.pictures import Pixels
 ROOM = 8_000_000_000  # bytes of the disk for all videos
 LARGEST = 100_000_000  # of one file
 QUALITY = 95  # of the pictures, colours in full
+NO_FIGURES = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, struct.error)
 _log = logging.getLogger("endotransfer.serve")
 
 
@@ -46,14 +50,18 @@ class VideoCache:
         def fill(file: Path) -> None:
             Image.fromarray(pixels).save(file, "JPEG", quality=QUALITY, subsampling=0)
 
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
         write_atomically(path, fill, DataError)
 
     def prepare(self, digest: str) -> None:
         """The folder of a video, in use from now on; those that nobody used for longest go where room is short."""
         place = self.folder_of(digest)
-        place.mkdir(parents=True, exist_ok=True)
-        os.utime(place)
+        _make_folder(place)
+        with suppress(OSError):  # another viewer may remove what this one counts
+            os.utime(place)
+            self._make_room(place)
+
+    def _make_room(self, place: Path) -> None:
         others = sorted(
             (one for one in self.folder.iterdir() if one != place and one.is_dir()), key=lambda one: one.stat().st_mtime
         )
@@ -89,17 +97,19 @@ class FrameStore:
         try:
             content = read_bounded(path, DataError, largest=LARGEST)
             maps = load(content)
-            return _figures(content), [maps[f"map{place}"].tobytes() for place in range(len(maps))]
-        except (OSError, DataError, SafetensorError, ValueError, KeyError):
+            found = [maps[f"map{place}"].tobytes() for place in range(len(maps))]
+            figures, digest = _figures(content)
+            return (figures, found) if digest == _digest(found) else None
+        except (OSError, DataError, SafetensorError, *NO_FIGURES):
             return None
 
     def read_figures(self, digest: str, number: int) -> ImageFigures | None:
         """The figures alone: only the head of the file is read."""
         try:
-            with (self.folder_of(digest) / f"{number:06d}.safetensors").open("rb") as file:
+            with open_regular(self.folder_of(digest) / f"{number:06d}.safetensors") as file:
                 head = file.read(8)
-                return _figures(head + file.read(min(struct.unpack("<Q", head)[0], 1_000_000)))
-        except (OSError, ValueError, KeyError, struct.error):
+                return _figures(head + file.read(min(struct.unpack("<Q", head)[0], 1_000_000)))[0]
+        except (OSError, *NO_FIGURES):
             return None
 
     def write(self, entry: CatalogueEntry, figures: ImageFigures, maps: Sequence[bytes]) -> None:
@@ -109,7 +119,7 @@ class FrameStore:
         arrays = {f"map{place}": np.frombuffer(content, np.uint8) for place, content in enumerate(maps)}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, save(arrays, {"figures": json.dumps(figures)}), DataError)
+            write_atomically(path, save(arrays, _described(figures, maps)), DataError)
         except (OSError, DataError) as reason:
             _log.warning("what was predicted of %s is not kept: %s", entry.name, reason)
 
@@ -124,9 +134,35 @@ class FrameStore:
                 yield number, figures
 
 
-def _figures(content: bytes) -> ImageFigures:
-    """From the head of a safetensors file: eight bytes with its length, then JSON."""
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as reason:
+        fix = "set ENDOTRANSFER_CACHE to a folder of yours"
+        raise DataError(f"cannot make the cache folder {folder}: {reason.strerror}; {fix}.") from None
+
+
+def _described(figures: ImageFigures, maps: Sequence[bytes]) -> dict[str, str]:
+    """What stands in the head: the figures, sealed, and a digest of the maps, for the format has no checksum."""
+    return {"figures": sealed({"of": figures}), "maps": _digest(maps)}
+
+
+def _figures(content: bytes) -> tuple[ImageFigures, str]:
+    """Figures and the digest of the maps.  The head of a safetensors file: eight bytes with its length, then JSON."""
     length = struct.unpack("<Q", content[:8])[0]
-    head = json.loads(content[8 : 8 + length])
-    figures: ImageFigures = json.loads(head["__metadata__"]["figures"])
-    return figures
+    described = json.loads(content[8 : 8 + length])["__metadata__"]
+    found = json.loads(described["figures"])
+    if not is_intact(found):
+        raise ValueError("they are not those that were written")
+    figures: ImageFigures = found["of"]
+    if not all(isinstance(figures[name], float | int) and isfinite(figures[name]) for name in ("area", "doubt")):
+        raise ValueError("they are no numbers")
+    return figures, str(described["maps"])
+
+
+def _digest(maps: Sequence[bytes]) -> str:
+    """Of all maps and where each ends."""
+    found = blake2b(repr([len(one) for one in maps]).encode(), digest_size=16)
+    for one in maps:
+        found.update(one)
+    return found.hexdigest()

@@ -1,6 +1,5 @@
 """The videos that can be reviewed: those of the folder, and a few that were dropped on the page."""
 
-import json
 import re
 import secrets
 import shutil
@@ -8,7 +7,10 @@ import tempfile
 import threading
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from math import inf, isfinite
 from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
 
 from endotransfer.batch import Sample
 from endotransfer.data.folders.faults import FaultError
@@ -17,6 +19,7 @@ from endotransfer.data.folders.video_files import list_videos
 from endotransfer.data.read.frame_seeker import FrameIndex, FrameSeeker, video_digest
 from endotransfer.errors import DataError, EndotransferError
 from endotransfer.io import read_json_object, write_atomically
+from endotransfer.sealed_json import is_intact, sealed
 from endotransfer.serve.answers import Refusal, refuse_unknown
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.video.video_cache import VideoCache
@@ -49,6 +52,9 @@ class VideoEntry:
     name: str
     file: Path
     uploaded: bool = False
+
+
+_FACTS = TypeAdapter(VideoFacts)
 
 
 class VideoCatalogue:
@@ -123,16 +129,28 @@ class VideoCatalogue:
         digest = video_digest(entry.file)
         known = self.cache.folder_of(digest) / "video.json"
         try:
-            found = read_json_object(known, DataError)
-            index = FrameIndex(**found.pop("index"))  # type: ignore[arg-type]
-            return VideoFacts(**found, index=index)  # type: ignore[arg-type]
-        except (DataError, TypeError, KeyError):
+            return kept_facts(known)
+        except DataError:  # nothing, or nothing of use: it is made anew
             pass
         with FrameSeeker(entry.file) as reader:
             facts = VideoFacts(digest, reader.height, reader.width, float(reader.rate), reader.make_index())
         self.cache.prepare(digest)
-        write_atomically(known, json.dumps(asdict(facts)), DataError)
+        write_atomically(known, sealed(asdict(facts)), DataError)
         return facts
+
+
+def kept_facts(path: Path) -> VideoFacts:
+    """What video.json holds; an error where that is not what was written, or makes no sense."""
+    found = read_json_object(path, DataError)
+    try:
+        facts = _FACTS.validate_python({key: value for key, value in found.items() if key != "checksum"})
+    except ValidationError as reason:
+        raise DataError(f"{path} is damaged; remove it.") from reason
+    times, stamps = facts.index.times, facts.index.stamps
+    sound = 0 < facts.rate < inf and all(map(isfinite, times)) and (stamps is None or len(stamps) == len(times))
+    if not is_intact(found) or not sound:
+        raise DataError(f"{path} is damaged; remove it.")
+    return facts
 
 
 def _checked(entry: VideoEntry, facts: VideoFacts) -> VideoFacts:

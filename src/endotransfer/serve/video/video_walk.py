@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from endotransfer.data.read.frame_seeker import FrameSeeker
 from endotransfer.data.read.shot import Pixels
@@ -16,6 +16,7 @@ from endotransfer.io import read_json_object, write_atomically
 from endotransfer.serve.answers import Refusal, refuse_fault
 
 MOST = 20_000  # frames of one video
+FASTEST = 1000.0  # frames a second
 State = Literal["none", "running", "stopped", "done", "failed"]
 WALK = "walk.json"
 _log = logging.getLogger("endotransfer.serve")
@@ -110,7 +111,10 @@ class VideoWalk:
                 progress.left = spent / (place + 1) * (len(todo) - place - 1)
 
     def _write(self, state: str) -> None:
-        self._note.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._note.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as reason:
+            raise DataError(f"cannot write to {self._note.parent}: {reason.strerror}; check space.") from None
         write_atomically(self._note, json.dumps({"rate": self.progress.rate, "state": state}), DataError)
 
 
@@ -118,6 +122,7 @@ def last_walk(note: Path) -> tuple[float, str]:
     """(rate, state) of the last walk; (0, "none") where there was none."""
     try:
         found = read_json_object(note, DataError)
-        return float(str(found["rate"])), str(found["state"])
+        rate, state = float(str(found["rate"])), str(found["state"])
+        return (rate, state) if 0 < rate <= FASTEST and state in get_args(State) else (0.0, "none")
     except (DataError, KeyError, ValueError):
         return 0.0, "none"
