@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from endotransfer.batch import LESION, NORMAL, SegOutput, TargetBatch
-from endotransfer.methods.dacs import Dacs, Lesson
+from endotransfer.methods.dacs import Dacs
 from endotransfer.methods.task import Progress
+from endotransfer.pseudo_labels.mixed_lesson import Lesson
 from tests.contract.behaviour import FullBatch, one_batch, train
 from tests.contract.behaviour import build as build_method
 

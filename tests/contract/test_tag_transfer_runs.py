@@ -90,8 +90,10 @@ def test_a_run_stopped_in_its_first_pass_resumes_with_the_trained_local_layer(
 ) -> None:
     """A large pass saves before it begins: here before the first step, with the local layer trained already."""
     monkeypatch.setattr(target_pass, "LARGE", 0)
-    made = make_experiment("tagged", "tag_transfer", epochs=2, steps_per_epoch=2).model_dump(mode="json")
-    experiment, run = experiment_from(made | {"method": made["method"] | {"warmup_epochs": 0}}), tmp_path / "run"
+    experiment, run = (
+        make_experiment("tagged", "tag_transfer", epochs=1, steps_per_epoch=4),
+        tmp_path / "run",
+    )  # no warm-up
 
     def killed(*_: Any) -> None:
         raise RuntimeError("killed")

@@ -12,7 +12,9 @@ from torch.optim import SGD, Adam
 from endotransfer.batch import Batch, SourceBatch, TargetBatch
 from endotransfer.engine.recorded_step import RecordedStep, can_be_recorded, cloned, tensors_of
 from endotransfer.engine.run import train
+from endotransfer.engine.whole_steps import WholeSteps
 from endotransfer.methods.base import METHODS
+from endotransfer.methods.task import Stage
 from endotransfer.testing.two_processes import without_dropout
 
 RECORDED = sorted(name for name, cls in METHODS.items() if vars(cls).get("records_steps"))
@@ -66,3 +68,12 @@ def test_recorded_steps_train_as_plain_ones(
     assert len(losses[0]) == 24
     assert losses[0][:10] == pytest.approx(losses[1][:10], rel=2e-3)
     assert losses[0] == pytest.approx(losses[1], rel=3e-2)
+
+
+def test_a_stage_that_draws_on_the_host_is_not_recorded() -> None:
+    steps = WholeSteps.__new__(WholeSteps)  # its graphs need a GPU
+    steps.allowed, steps.seen, steps.stage, steps.recorded = True, None, "", None
+    assert steps.record(Stage("transfer", 1))
+    assert steps.replay(("net",), [batch()], [{}], 1.0, 0) is None and steps.seen is not None
+    assert not steps.record(Stage("mixtures", 1, recordable=False))
+    assert steps.replay(("net",), [batch()], [{}], 1.0, 0) is None and steps.seen is None

@@ -41,6 +41,7 @@ def test_what_is_gone_or_given_twice_is_refused() -> None:
         ("lta", {"tag_weight": 0.5}, "tag_weight is no part of lta .* normal_weight"),
         ("advent", {"tag_weight": 0.5}, "tag_weight is no part of advent .* normal_weight"),
         ("tag_transfer", {"local_steps": 100}, "local_steps is no part of tag_transfer .* a constant, 400"),
+        ("tag_transfer", {"warmup_epochs": 0}, "warmup_epochs is no part of tag_transfer .* a constant, 1"),
         ("fda", {"beta": 0.05, "betas": [0.05]}, "same setting"),
     ],
 )
@@ -54,6 +55,7 @@ def test_settings_that_single_methods_had_are_refused_with_what_there_is_now(
 def test_settings_that_still_mean_the_same_go_on_working() -> None:
     assert method_config({"name": "fda", "beta": 0.05}) == method_config({"name": "fda", "betas": [0.05]})
     assert method_config({"name": "tag_transfer", "local_steps": 400}) == method_config({"name": "tag_transfer"})
+    assert method_config({"name": "tag_transfer", "warmup_epochs": 1}) == method_config({"name": "tag_transfer"})
     assert method_config({"name": "lta", "tag_weight": 0.0}) == method_config({"name": "lta"})
 
 

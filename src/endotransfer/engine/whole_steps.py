@@ -22,12 +22,13 @@ class WholeSteps:
         says_so = bool(vars(type(method)).get("records_steps", False))
         self.allowed = says_so and world_size() == 1 and can_be_recorded(optimisers)
         self.seen: tuple[tuple[str, ...], Batch] | None = None  # what the last plain step was made of
-        self.stage = ""
+        self.stage = ""  # whose steps may be recorded; none is
         self.recorded: RecordedStep | None = None
 
     def record(self, stage: Stage) -> bool:
         """Record a step like the last plain one of `stage`, if there was one; False: the segmenter alone may be."""
-        if not self.allowed:
+        if not (self.allowed and stage.recordable):
+            self.recorded, self.seen, self.stage = None, None, ""
             return False
         if self.stage != stage.name:
             self.recorded, self.seen, self.stage = None, None, stage.name
@@ -42,7 +43,7 @@ class WholeSteps:
         self, phases: Sequence[str], batches: Sequence[Batch], memos: list[Memo], lr_factor: float, step: int
     ) -> list[StepFigures] | None:
         """The figures of the step that was replayed; None where it has to be taken plainly."""
-        if not self.allowed:
+        if not self.stage:
             return None
         (batch,) = batches
         recorded = self.recorded

@@ -15,7 +15,7 @@ another; `tags` also labels images tagged normal as normal everywhere, with weig
 that do: a lesion pasted onto one is then known exactly.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
@@ -24,39 +24,21 @@ from torch import Tensor, nn
 
 from endotransfer.batch import NORMAL, Batch, SegOutput, SourceBatch, TargetBatch
 from endotransfer.config import RawConfig, Strict
-from endotransfer.data.pipeline.class_mix import chosen_classes, pixels_of
-from endotransfer.data.pipeline.fourier_swap import partners
-from endotransfer.data.pipeline.order import stable_hash
-from endotransfer.data.pipeline.strong_change import strongly_changed
 from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.supervised_terms import source_terms, target_tag_term
-from endotransfer.losses.teacher_labels import labels_and_quality
 from endotransfer.methods.base import Memo, Method, split_output
-from endotransfer.models.generators.image_noise import like, uniform_noise
 from endotransfer.models.mean_teacher import MeanTeacher
 from endotransfer.models.segmenters.segmenter import Segmenter
+from endotransfer.pseudo_labels.mixed_lesson import BLUR, COLOUR, SURE, Lesson, mixed, strongly, taught
 from endotransfer.pseudo_labels.rules import veto
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """Images that the student learns from, with labels that may be wrong."""
-
-    images: Tensor  # [B, 3, H, W]
-    labels: Tensor  # [B, H, W]
-    weights: Tensor  # [B, H, W]: how much each label counts
-
-    def times(self, factor: float) -> "Lesson":
-        """The same lesson, with labels that count `factor` times as much."""
-        return replace(self, weights=factor * self.weights)
 
 
 class DacsConfig(Strict):
     teacher_momentum: float = Field(0.99, ge=0, lt=1)
-    threshold: float = Field(0.968, ge=0, le=1)  # of a probability that counts as sure
+    threshold: float = Field(SURE, ge=0, le=1)  # of a probability that counts as sure
     mixed_weight: float = Field(1.0, gt=0)
-    colour: float = Field(0.25, ge=0, le=1)  # strength of the jitter
-    blur: float = Field(0.5, ge=0, le=1)  # its probability
+    colour: float = Field(COLOUR, ge=0, le=1)  # strength of the jitter
+    blur: float = Field(BLUR, ge=0, le=1)  # its probability
     fill_normal: bool = False  # images tagged normal are labelled normal everywhere
 
 
@@ -102,26 +84,20 @@ class Dacs(Method):
     @torch.no_grad()
     def labelled(self, target: TargetBatch) -> Lesson:
         """The target's images as the teacher labels them; with `fill_normal`, what is tagged normal is known."""
-        logits = self.predict_target(target.images).at(target.images.shape[-2:])
-        labels, quality = labels_and_quality(logits, self.config.threshold)
-        if self.config.fill_normal and target.tags is not None:
-            labels = veto(labels, target.tags, fill_normal=True)
-            quality = quality.where(target.tags != NORMAL, 1.0)
-        return Lesson(target.images, labels, quality.view(-1, 1, 1).expand(labels.shape))
+        said = self.predict_target(target.images).at(target.images.shape[-2:])
+        lesson = taught(target.images, said, self.config.threshold)
+        if not self.config.fill_normal or target.tags is None:
+            return lesson
+        known = (target.tags == NORMAL).view(-1, 1, 1)
+        labels = veto(lesson.labels, target.tags, fill_normal=True)
+        return replace(lesson, labels=labels, weights=lesson.weights.where(~known, 1.0))
 
     @torch.no_grad()
     def mixed(self, source: SourceBatch, labelled: Lesson, keys: list[str]) -> Lesson:
         """Each target image under the chosen classes of a source image."""
-        pairs = partners(len(keys), 0, len(source.masks))
-        # Stacked, not indexed: a list of numbers copied to a GPU would make the host wait.
-        images, masks = (torch.stack([values[index] for index in pairs]) for values in (source.images, source.masks))
-        chances = like(uniform_noise(keys, self.progress.step, (1, self.task.classes)), images).flatten(1)
-        pasted = pixels_of(masks, chosen_classes(masks, chances))
-        mixture = torch.where(pasted.unsqueeze(1), images, labelled.images)
-        weights = labelled.weights.where(~pasted, 1.0)
-        return Lesson(self.strongly(mixture, "mixed", keys), masks.where(pasted, labelled.labels), weights)
+        mixture = mixed(source, labelled, keys, self.progress.step, self.task.classes)
+        return replace(mixture, images=self.strongly(mixture.images, "mixed", keys))
 
     def strongly(self, images: Tensor, kind: str, keys: list[str]) -> Tensor:
         """Images under strong augmentation: other numbers for every kind, step and image."""
-        seeds = [stable_hash(kind, self.progress.step, key) for key in keys]
-        return strongly_changed(images, self.config.colour, self.config.blur, seeds)
+        return strongly(images, keys, self.progress.step, kind, self.config.colour, self.config.blur)

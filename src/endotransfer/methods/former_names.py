@@ -18,7 +18,7 @@ REMOVED = ("voting", "voting_iterations", "evidence_spread", "false_alarms")
 FIXED = (
     "untagged_mu", "untagged_warmup", "reduction", "pseudo_labels", "class_balance", "portion_start", "portion_step",
     "portion_stop", "alpha", "gamma", "centroid_average", "centroid_history", "critic_lr", "image_portion",
-    "evidence_lr", "evidence_steps",
+    "evidence_lr", "evidence_steps", "warmup_epochs",
 )  # fmt: skip
 # Fields that single methods had, and what there is in their place.
 TAGS_ON_PIXELS = "normal_weight for images tagged normal, missed_weight for images tagged lesion"
@@ -29,10 +29,14 @@ GONE: dict[str, dict[str, str]] = {
     },
     "lta": {"tag_weight": TAGS_ON_PIXELS},
     "advent": {"tag_weight": TAGS_ON_PIXELS},
-    "tag_transfer": {"local_steps": "a constant, 400"},
+    "tag_transfer": {"local_steps": "a constant, 400", "warmup_epochs": "a constant, 1"},
 }
 
-AS_IT_IS = {"tag_weight": 0, "local_steps": 400}  # values of such fields with which nothing was other than it is now
+# Values of such fields with which nothing was other than it is now, by method.
+AS_IT_IS: dict[str, RawConfig] = {
+    **{name: {"tag_weight": 0} for name in ("cbst", "lta", "advent")},
+    "tag_transfer": {"local_steps": 400, "warmup_epochs": 1},
+}
 
 
 def with_present_names(settings: RawConfig) -> RawConfig:
@@ -60,9 +64,10 @@ def with_present_names(settings: RawConfig) -> RawConfig:
 
 
 def _of_one_method(settings: RawConfig) -> RawConfig:
-    present, gone = dict(settings), GONE.get(str(settings.get("name")), {})
-    for old, value in AS_IT_IS.items():  # as a finished run has written it out
-        if old in gone and present.get(old) == value:
+    name = str(settings.get("name"))
+    present, gone = dict(settings), GONE.get(name, {})
+    for old, value in AS_IT_IS.get(name, {}).items():  # as a finished run has written it out
+        if present.get(old) == value:
             del present[old]
     for old in gone.keys() & present.keys():
         raise ConfigError(f"method.{old} is no part of {settings['name']} any more; in its place there is {gone[old]}.")

@@ -17,8 +17,9 @@ from pydantic import Field
 from endotransfer.batch import SourceBatch
 from endotransfer.config import Strict
 from endotransfer.data.pipeline.block_mask import block_grid, hidden_blocks
-from endotransfer.methods.dacs import Dacs, DacsConfig, Lesson
+from endotransfer.methods.dacs import Dacs, DacsConfig
 from endotransfer.models.generators.image_noise import like, uniform_noise
+from endotransfer.pseudo_labels.mixed_lesson import Lesson
 
 
 class MicConfig(DacsConfig):

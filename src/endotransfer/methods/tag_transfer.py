@@ -2,20 +2,28 @@
 
 The target's tags say which images have no lesion and, with local features, where in the others it is
 (pseudo_labels/tag_labellers.py, chosen once when the method is built); a mean teacher labels and predicts; every term
-keeps to the scale of the others.  Without tags it is careful self-training after a long warm-up.
+keeps to the scale of the others.
+
+Without tags nothing tells how far a pseudo-label may be believed.  Where lesion is to be told from normal tissue,
+source classes are then pasted onto target images, whose rest the teacher labels in the same step
+(pseudo_labels/mixed_lesson.py, as in DACS): in every such image some pixels are known, and they stand before tissue of
+the target.  With more classes it is careful self-training after a long warm-up.
 """
 
-from typing import ClassVar
+from dataclasses import replace
+from typing import ClassVar, Literal
 
+import torch
 from pydantic import Field
 from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
-from endotransfer.batch import Batch, SourceSet
+from endotransfer.batch import Batch, SourceBatch, SourceSet, TargetBatch
 from endotransfer.config import Strict
 from endotransfer.errors import ConfigError
 from endotransfer.losses.adversarial import fool, tell_apart
 from endotransfer.losses.centroids import DomainCentroids
+from endotransfer.losses.cross_entropy import segmentation
 from endotransfer.losses.supervised_terms import source_terms
 from endotransfer.methods.base import Memo, Method
 from endotransfer.methods.task import WARM_UP, Stage, after_warm_up
@@ -23,23 +31,26 @@ from endotransfer.models.critics.strided_critics import Discriminator
 from endotransfer.models.mean_teacher import MeanTeacher
 from endotransfer.pseudo_labels.label_target_set import label_target_set
 from endotransfer.pseudo_labels.labeller_choice import LesionLabeller
+from endotransfer.pseudo_labels.mixed_lesson import Lesson, mixed, strongly, taught
 from endotransfer.pseudo_labels.place_prior import PlacePrior
 from endotransfer.pseudo_labels.portion import portion
 from endotransfer.pseudo_labels.rules import TagRule
 from endotransfer.pseudo_labels.tag_labellers import LocalSettings, LocalTagLabeller, TagLabeller, ThresholdTagLabeller
 from endotransfer.pseudo_labels.target_set import TargetSet
 
+Untagged = Literal["auto", "mixtures", "thresholds"]
 PORTION = (0.25, 0.05, 0.55)  # of the dataset thresholds: first, more each epoch, last; the paper's
 GAMMA, ALPHA = 0.7, 1.0  # Algorithm 3 and Eq. 7, as in the paper
 CRITIC_LR = 1e-4  # as in the paper's method
-UNTAGGED_WARMUP = 0.5  # share of all epochs at least, where there are no tags
+WARM_UP_EPOCHS = 1  # on the source alone, before anything is labelled
+UNTAGGED_WARMUP = 0.5  # share of all epochs, where thresholds label without tags
 UNTAGGED_MU = 0.0001  # mu at most where there are no tags: nothing holds rare classes against a pull on few pixels
 
 
 class TagTransferConfig(Strict):
     """Weights of 0 leave a term out."""
 
-    warmup_epochs: int = Field(1, ge=0)  # on the source alone
+    untagged: Untagged = "auto"  # how it learns without tags; auto: from mixtures, or by thresholds if classes are many
     eta: float = Field(0.001, ge=0)  # of the adversarial term, Eq. 6
     mu: float = Field(0.01, ge=0)  # of the centroid alignment, Eq. 7
     lesion_labeller: LesionLabeller = "auto"  # who labels images tagged lesion; auto: the first pass decides
@@ -69,12 +80,22 @@ class TagTransfer(Method):
         config, segmenter = self.config, self.plain_segmenter()
         parts: dict[str, nn.Module | None] = {
             "segmenter": segmenter,
-            "critic": Discriminator(self.task.classes) if config.eta else None,
-            "centroids": self._centroids(segmenter.feature_channels) if config.mu else None,
+            "critic": Discriminator(self.task.classes) if self._has_critic else None,
+            "centroids": self._centroids(segmenter.feature_channels) if config.mu and not self._mixes else None,
             "teacher": None if config.teacher_momentum is None else MeanTeacher(segmenter, config.teacher_momentum),
             "labeller": self._choose_labeller(),
         }
         return {name: part for name, part in parts.items() if part is not None}
+
+    @property
+    def _mixes(self) -> bool:
+        """Whether it learns from mixtures."""
+        asked = {"auto": self.task.classes == 2, "mixtures": True, "thresholds": False}
+        return not self.task.tags and asked[self.config.untagged]
+
+    @property
+    def _has_critic(self) -> bool:
+        return bool(self.config.eta) and not self._mixes
 
     def _centroids(self, channels: int) -> DomainCentroids:
         """Each class's own mean, as a moving average: lengths that follow neither the lesion's area nor the epoch."""
@@ -97,13 +118,14 @@ class TagTransfer(Method):
         return ThresholdTagLabeller(config.balance_by_tag, config.tag_weight)
 
     def stages(self) -> list[Stage]:
-        wanted = self.config.warmup_epochs
-        if not self.task.tags:  # nothing but the segmenter says what is where: a class it does not know yet is lost
-            wanted = max(wanted, round(UNTAGGED_WARMUP * self.task.epochs))
-        phases = ("net", "critic") if self.config.eta else ("net",)
-        transfer = Stage("transfer", self.task.epochs, phases, target_pass=True)
+        warm_up = WARM_UP_EPOCHS
+        if not self.task.tags and not self._mixes:  # what a class looks like only the segmenter knows: one is soon lost
+            warm_up = max(warm_up, round(UNTAGGED_WARMUP * self.task.epochs))
+        phases = ("net", "critic") if self._has_critic else ("net",)
+        whole = not self._mixes
+        transfer = Stage("transfer", self.task.epochs, phases, target_pass=whole, recordable=whole)
         # Of the source alone: the first pass judges what the segmenter knows without the target's tags.
-        return after_warm_up(wanted, transfer, tags=False)
+        return after_warm_up(warm_up, transfer, tags=False)
 
     def prepare(self, source: SourceSet, target: TargetSet | None) -> None:
         assert target is not None
@@ -131,19 +153,34 @@ class TagTransfer(Method):
             return self.supervised_terms(batch)
         source, target = batch.source, batch.target
         assert source is not None and target is not None
+        return self._on_mixtures(source, target) if self._mixes else self._on_whole_images(source, target, memo)
+
+    def _on_whole_images(self, source: SourceBatch, target: TargetBatch, memo: Memo) -> dict[str, Tensor]:
         on_source, on_target = self.forward_both(source.images, target.images)
         source_logits, target_logits = (
             output.at(images.shape[-2:]) for output, images in ((on_source, source.images), (on_target, target.images))
         )
         terms = source_terms(source, on_source, source_logits)
         terms |= self.labeller.target_terms(target, on_target, target_logits)
-        if self.config.eta:
+        if self._has_critic:
             terms["adversarial"] = self.config.eta * fool(self.critic, memo, source_logits, target_logits)
         if self.config.mu and target.stored is not None:
             masked = on_source.features[: len(source.masks)]
             aligned = self.centroids(masked, source.masks, on_target.features, target.stored)
             terms["centroids"] = (self.config.mu if self.task.tags else min(self.config.mu, UNTAGGED_MU)) * aligned
         return terms
+
+    def _on_mixtures(self, source: SourceBatch, target: TargetBatch) -> dict[str, Tensor]:
+        lesson = self._mixed(source, target)
+        on_source, on_mixed = self.forward_both(source.images, lesson.images)
+        learnt = segmentation(on_mixed.at(lesson.images.shape[-2:]), lesson.labels, weights=lesson.weights)
+        return source_terms(source, on_source) | {"segmentation_mixed": learnt}
+
+    @torch.no_grad()
+    def _mixed(self, source: SourceBatch, target: TargetBatch) -> Lesson:
+        said = self.predict_target(target.images).at(target.images.shape[-2:])
+        lesson = mixed(source, taught(target.images, said), target.keys, self.progress.step, self.task.classes)
+        return replace(lesson, images=strongly(lesson.images, target.keys, self.progress.step, "mixed"))
 
     def findings(self) -> dict[str, object]:
         return self.labeller.findings()

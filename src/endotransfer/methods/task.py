@@ -39,6 +39,7 @@ class Stage:
     lr_scale: float = 1.0  # what every learning rate is multiplied with, on top of its schedule
     constant_lr: bool = False  # instead of a schedule; elsewhere the rate runs as if this stage were not there
     steps: int | None = None  # of an epoch; None: as many as the experiment's epochs have
+    recordable: bool = True  # False: its steps draw numbers on the host, which a recording would repeat
 
 
 def after_warm_up(warmup: int, stage: Stage, tags: bool) -> list[Stage]:
