@@ -184,7 +184,7 @@ def test_nothing_is_cut_off_with_a_tool_in_hand(visit: Callable[..., Any], scree
     page = visit()
     page.evaluate("document.querySelector('input[name=tool][value=brush]').click()")
     page.evaluate("document.getElementById('blank').click()")
-    if width < 760:  # a larger page does not scroll
+    if screen.width < 760:  # a larger page does not scroll
         page.locator("#save").scroll_into_view_if_needed()
     for name in ("accept", "reject", "save"):
         box = page.locator(f"#{name}").bounding_box()
