@@ -51,3 +51,6 @@ export function progress(rows) {
   }
   return [...counts].sort(([, a], [, b]) => b - a);
 }
+
+/** A long value for a narrow field: its beginning and, as numbers stand there, more of its end. @param {string} text */
+export const shortened = (text, most = 15) => (text.length <= most ? text : `${text.slice(0, Math.floor(most / 3))}…${text.slice(1 + Math.floor(most / 3) - most)}`);
