@@ -53,4 +53,7 @@ export function progress(rows) {
 }
 
 /** A long value for a narrow field: its beginning and, as numbers stand there, more of its end. @param {string} text */
-export const shortened = (text, most = 15) => (text.length <= most ? text : `${text.slice(0, Math.floor(most / 3))}…${text.slice(1 + Math.floor(most / 3) - most)}`);
+export function shortened(text, most = 15) {
+  const first = Math.floor(most / 3);
+  return text.length <= most ? text : `${text.slice(0, first)}…${text.slice(first + 1 - most)}`;
+}
