@@ -77,7 +77,7 @@ test-all: lint browser
 test-fast: install
 	$(PYTEST) -m "not slow and not extended"
 
-# Ten thousand damaged files, two thousand hostile requests, two hundred kills, all from a seed; a quarter of an hour.
+# Fifteen thousand damaged files, two thousand hostile requests, two hundred kills, all from a seed; a quarter of an hour.
 fuzz: install
 	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz
 

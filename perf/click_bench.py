@@ -21,10 +21,10 @@ from endotransfer.data.read.read_image import read_image
 from endotransfer.predict.predictor import load
 from endotransfer.predict.prompts.embedding_store import EmbeddingStore
 from endotransfer.predict.prompts.grow_regions import GrownImage
+from endotransfer.predict.prompts.model_hint import model_hint
 from endotransfer.predict.prompts.prompt import Point, Prompt
 from endotransfer.predict.prompts.prompt_model import PromptModel
 from endotransfer.predict.prompts.prompted_image import EmbeddedImage, PromptedImage
-from endotransfer.predict.prompts.region_graph import Hint
 from perf.scripted_expert import Area, actions_to, correct, next_click, next_stroke
 
 MOST = 10
@@ -63,11 +63,8 @@ def ways(prompt_model: Path | None, run: Path | None) -> dict[str, Prepare]:
     if run is not None:
         model = load(run, "cpu")
 
-        def hinted(pixels: Pixels) -> PromptedImage:
-            probabilities = model.predict(pixels).probabilities
-            return GrownImage(pixels, Hint(1 - probabilities[0], model.features(pixels)))
-
-        found["super-pixels and the model"] = hinted
+        found["super-pixels and the model"] = lambda pixels: GrownImage(pixels, model_hint(model, pixels))
+        found["and its features"] = lambda pixels: GrownImage(pixels, model_hint(model, pixels, features=True))
     if prompt_model is not None:
         network = PromptModel(prompt_model)
         store = EmbeddingStore(network)

@@ -1,4 +1,5 @@
-"""Run by `perf.bench_scale`: the seconds of a plain data-parallel step in COUNT gloo processes, printed by the first.
+"""Run by `perf.bench_scale`: a plain data-parallel step in COUNT gloo processes; the first prints its seconds by the
+clock, and the seconds of a core that all processes together took.
 
 The batch has the same number of images whatever the number of processes; gradients are summed over all of them after
 the backward pass, as the engine does.
@@ -18,6 +19,7 @@ from endotransfer.distributed import sum_over_processes
 from perf.bench_step import small_or_real
 
 IMAGES = 8
+WARM = 2  # steps that are not counted
 
 
 def work(rank: int, count: int, steps: int, meeting: str) -> None:
@@ -42,15 +44,19 @@ def work(rank: int, count: int, steps: int, meeting: str) -> None:
             first += gradient.numel()
         optimiser.step()
 
-    times = []
-    for _ in range(steps):
+    times, before = [], 0.0
+    for number in range(steps):
         dist.barrier()
+        before = time.process_time() if number == WARM else before
         began = time.perf_counter()
         step()
         dist.barrier()
         times.append(time.perf_counter() - began)
+    spent = torch.tensor((time.process_time() - before) / (steps - WARM), dtype=torch.float64)
+    dist.all_reduce(spent)
     if rank == 0:
-        print(sorted(times[2:])[len(times[2:]) // 4], flush=True)  # a busy machine lengthens some of them
+        clock = sorted(times[WARM:])[len(times[WARM:]) // 4]  # a busy machine lengthens some of them
+        print(clock, float(spent), flush=True)
     dist.destroy_process_group()
 
 

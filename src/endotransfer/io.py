@@ -6,8 +6,9 @@ import os
 import secrets
 import stat
 from collections.abc import Callable
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import TypeAlias
 
 from endotransfer.errors import EndotransferError, shortened
 
@@ -45,7 +46,7 @@ def read_bounded(path: Path, error: Error, fix: str = RESTORE, largest: int = LA
     return content
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """A file to read from; OSError for anything that is no regular file, which is neither waited for nor opened."""
     _require_regular(path.stat().st_mode)
     file = os.fdopen(os.open(path, _READ), "rb")  # were it exchanged for a pipe just now, nobody waits for a writer

@@ -1,7 +1,7 @@
 // Which rows are shown, and who has done how many.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { known, matches, progress } from "../../src/endotransfer/serve/page/row_filters.js";
+import { known, matches, progress, shortened } from "../../src/endotransfer/serve/page/row_filters.js";
 
 const review = (who, decision = "accepted") => ({ who, decision, number: 1 });
 const ROWS = [
@@ -36,4 +36,10 @@ test("the choices are what occurs, in the order of a reader", () => {
   assert.deepEqual(known(ROWS, "patient"), ["p9", "p10"]);
   assert.deepEqual(known(ROWS, "reviewer"), ["Ada", "Bo"]);
   assert.deepEqual(progress(ROWS), [["Ada", 2], ["Bo", 1]]);
+});
+
+test("a long value keeps its beginning and its end", () => {
+  assert.equal(shortened("fifteen letters"), "fifteen letters");
+  assert.equal(shortened("University-Hospital-Unit-7-Patient-00003"), "Unive…ent-00003");
+  assert.equal(shortened("sixteen letters!").length, 15);
 });

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from endotransfer.errors import CheckpointError
-from endotransfer.predict import onnx_predictor
+from endotransfer.predict import graph_session, onnx_predictor
 from endotransfer.predict.external_data import external_tensors
 from endotransfer.predict.network_graph import FACTS, GRAPH, NetworkGraph
 from endotransfer.predict.onnx_predictor import OnnxPredictor
@@ -102,7 +102,7 @@ def test_a_graph_that_cannot_be_used_is_one_sentence(content: bytes, words: str,
 
 def test_the_graph_that_was_checked_is_the_one_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is exchanged behind the check is not opened."""
-    folder, read = bundle(tmp_path, graph(0.25).SerializeToString()), onnx_predictor.read_graph
+    folder, read = bundle(tmp_path, graph(0.25).SerializeToString()), graph_session.read_graph
 
     def read_then_swap(path: Path, fix: str) -> bytes:
         content = read(path, fix)

@@ -175,7 +175,10 @@ def test_a_lock_follows_no_link_and_waits_for_no_pipe(name: str, tmp_path: Path)
     path, mine = tmp_path / "folder" / file, tmp_path / "mine.txt"
     path.parent.mkdir(parents=True)
     mine.write_text("of value")
-    for make in (lambda: path.symlink_to(mine), lambda: path.symlink_to(tmp_path / "new"), lambda: os.mkfifo(path)):
+    made: list[Callable[[], object]] = [
+        lambda: path.symlink_to(mine), lambda: path.symlink_to(tmp_path / "new"), lambda: make_pipe(path),
+    ]  # fmt: skip
+    for make in made:
         make()
         with pytest.raises((EndotransferError, OSError)) as caught:
             lock(tmp_path / "folder")

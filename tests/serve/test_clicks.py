@@ -9,8 +9,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from endotransfer.errors import ConfigError
+from endotransfer.predict.predictor import load
 from endotransfer.predict.prompts.grow_regions import GrownImage
+from endotransfer.predict.prompts.model_hint import model_hint
 from endotransfer.predict.prompts.prompt import Point, Prompt
+from endotransfer.predict.prompts.region_graph import Hint
 from endotransfer.serve import prepared_images
 from endotransfer.serve.pictures import read_shown
 from endotransfer.serve.prepared_images import PreparedImages
@@ -31,15 +34,33 @@ def shown(folder: Path, name: str) -> np.ndarray:
     return read_shown(folder / "images" / f"{name}.png")[0]
 
 
-def test_without_a_network_super_pixels_answer_and_no_model_has_a_say(client: TestClient, folder: Path) -> None:
-    for name in list(ids(client))[:2]:
-        image = shown(folder, name)
-        wanted = GrownImage(image).segment(Prompt((Point(20, 20), Point(2, 3, positive=False))))
-        points = [{"x": 20, "y": 20}, {"x": 2, "y": 3, "positive": False}]
+def test_without_a_network_super_pixels_answer_and_the_model_only_where_it_is_not_measured(
+    client: TestClient, runs: list[Path], folder: Path
+) -> None:
+    prompt = Prompt((Point(20, 20), Point(2, 3, positive=False)))
+    points = [{"x": 20, "y": 20}, {"x": 2, "y": 3, "positive": False}]
+    model, names = load(runs[0], "cpu"), sorted(ids(client))
+    plain = {name: GrownImage(shown(folder, name)).segment(prompt) for name in names}
+    hinted = {
+        name: GrownImage(shown(folder, name), model_hint(model, shown(folder, name))).segment(prompt) for name in names
+    }
+    assert any((plain[name] != hinted[name]).any() for name in names)
+    for name in names:
         found = asked(client, name, {"points": points})
-        assert found.shape == image.shape[:2]
+        assert found.shape == plain[name].shape
         assert set(np.unique(found)) <= {0, 1}
-        assert (found == wanted).all()
+        assert (found == hinted[name]).all()
+    drawn = client.post("/api/sample", json={"count": 2}).json()["plan"]["images"]
+    for name in names:
+        assert (asked(client, name, {"points": points}) == (plain if name in drawn else hinted)[name]).all()
+
+
+def test_where_the_sample_cannot_be_read_no_model_has_a_say(client: TestClient, folder: Path) -> None:
+    client.post("/api/sample", json={"count": 2})
+    (folder / "reviewed" / "sample.yaml").write_text("images: 7")
+    name = sorted(ids(client))[0]
+    wanted = GrownImage(shown(folder, name)).segment(Prompt((Point(20, 20),)))
+    assert (asked(client, name, CLICK) == wanted).all()
 
 
 def test_a_promptable_network_answers_where_there_is_one(
@@ -93,9 +114,9 @@ def test_an_image_is_prepared_once_for_many_and_forgotten_in_time(
     made = []
 
     class Counted(GrownImage):
-        def __init__(self, image: np.ndarray) -> None:
+        def __init__(self, image: np.ndarray, hint: Hint | None = None) -> None:
             made.append(image)
-            super().__init__(image)
+            super().__init__(image, hint)
 
     monkeypatch.setattr(prepared_images, "GrownImage", Counted)
     images, paths = PreparedImages(None), sorted((folder / "images").iterdir())[: prepared_images.MOST + 1]
@@ -121,10 +142,10 @@ def test_a_click_on_a_prepared_image_does_not_wait_for_the_next_one(
     under, done = threading.Event(), threading.Event()
 
     class Slow(GrownImage):
-        def __init__(self, image: np.ndarray) -> None:
+        def __init__(self, image: np.ndarray, hint: Hint | None = None) -> None:
             under.set()
             assert done.wait(20)
-            super().__init__(image)
+            super().__init__(image, hint)
 
     monkeypatch.setattr(prepared_images, "GrownImage", Slow)
     ahead = threading.Thread(target=client.post, args=(f"/api/images/{second}/prepare",))

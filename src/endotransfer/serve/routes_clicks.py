@@ -41,17 +41,20 @@ class PromptAsked(BaseModel):
 def click_routes(service: Service) -> APIRouter:
     routes, images = APIRouter(prefix="/api"), service.prepared
 
-    async def made_ready(entry: CatalogueEntry) -> None:
-        if not images.is_ready(entry.sample.image):  # or a click would wait for the image that is prepared ahead
-            await service.preparing.run(lambda: told(lambda: images.prepare(entry.sample.image)))
+    async def made_ready(entry: CatalogueEntry) -> bool:
+        """Whether the image is answered for blindly."""
+        path, blind = entry.sample.image, service.measures(entry)
+        if not images.is_ready(path, blind=blind):  # or a click would wait for the image that is prepared ahead
+            await service.preparing.run(lambda: told(lambda: images.prepare(path, blind=blind)))
+        return blind
 
     @routes.post("/images/{image}/segment")
     async def segment(image: str, asked: PromptAsked) -> Response:
         entry, prompt = service.find(image), asked.prompt()
-        await made_ready(entry)
+        blind = await made_ready(entry)
 
         def answer() -> bytes:
-            area = told(lambda: images.segment(entry.sample.image, prompt))
+            area = told(lambda: images.segment(entry.sample.image, prompt, blind=blind))
             return as_png(area.astype(np.uint8))
 
         return Response(await service.turns.run(answer), media_type="image/png")

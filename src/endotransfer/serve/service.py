@@ -1,15 +1,18 @@
 """Everything the routes share: models, images, uploads, the queue."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from endotransfer import __version__
 from endotransfer.data.class_colours import colour_table
+from endotransfer.data.folders.drawn_sample import read_plan
 from endotransfer.data.read.decode import read_header
 from endotransfer.data.read.image_limits import FORMATS, MAX_PIXELS, MAX_UPLOAD_BYTES
 from endotransfer.engine.model_info import ModelInfo
 from endotransfer.errors import EndotransferError
+from endotransfer.predict.prompts.model_hint import model_hint
 from endotransfer.serve.answers import Refusal, refuse_fault
 from endotransfer.serve.exports import Exports
 from endotransfer.serve.folder_walk import Survey
@@ -53,6 +56,7 @@ class Service:
 
     def _open(self, models: list[Model]) -> None:
         self.models, self.cache = models, LruCache()
+        self.prepared.hint_by(partial(model_hint, models[0].predictor))
         store = FrameStore(self._videos_kept, [model.predictor.model.info.sha256 for model in models])
         self.predictions = Predictions(models, self.cache, self.catalogue.classes, store)
         self.videos.show_models(self.predictions, store)
@@ -82,6 +86,16 @@ class Service:
 
     def _frame(self, image: str) -> CatalogueEntry | None:
         return told(lambda: self.videos.catalogue.find_frame(image))
+
+    def measures(self, entry: CatalogueEntry) -> bool:
+        """Whether an image was drawn to measure models with: none may have a say in what is drawn on it."""
+        if self.catalogue.folder is None:
+            return False
+        try:
+            plan = read_plan(self.catalogue.folder)
+        except EndotransferError:
+            return True  # it might have been
+        return plan is not None and entry.name in plan.images
 
     def model_index(self, model: int) -> int:
         if not 0 <= model < len(self.models):

@@ -1,5 +1,6 @@
 // The controls of the tool Click: what the next point says, who answers, how far the object is.
 /** @import { ClickedObject } from "./types.d.ts" */
+import { inSample } from "./blind.js";
 import { isPreparing } from "./click_ready.js";
 import { make } from "./dom.js";
 import { on, state } from "./state.js";
@@ -36,12 +37,18 @@ function progress(object) {
   return `${inWords(object)}.`;
 }
 
+function whoAnswers() {
+  if (!state.about) return ""; // nothing is known yet
+  const { models, prompt_model: network } = state.about;
+  if (network) return `The network ${network} answers.`;
+  if (inSample(state.image)) return "Super-pixels answer; no model has a say where it is measured.";
+  return `Super-pixels answer, led by the model ${models[0].name}: the viewer has no promptable network.`;
+}
+
 /** @param {ClickedObject | null | undefined} object */
 export function showClicking(object) {
   finishButton.disabled = forgetButton.disabled = !object;
-  const network = state.about?.prompt_model;
-  const by = network ? `The network ${network} answers.` : "Super-pixels answer: the viewer has no promptable network.";
-  const text = `${progress(object)} ${by}`;
+  const text = `${progress(object)} ${whoAnswers()}`;
   if (note.textContent !== text) note.textContent = text;
 }
 

@@ -1,7 +1,7 @@
 // The fields above the list: which images are shown, and who has decided how many.
 /** @import { Row } from "./types.d.ts" */
 import { element, input, onValue, select } from "./dom.js";
-import { VALUES, known, matches, progress } from "./row_filters.js";
+import { VALUES, known, matches, progress, shortened } from "./row_filters.js";
 import { emit, on, state } from "./state.js";
 
 /** The rows that are listed. */
@@ -16,7 +16,7 @@ function buildChoices() {
     const values = known(state.rows, field);
     const choice = select(`only-${field}`);
     /** @type {HTMLElement} */ (choice.closest("label")).hidden = values.length < 2 && !state.only[field];
-    const options = [new Option("any", ""), ...values.map((value) => new Option(value, value))];
+    const options = [new Option("any", ""), ...values.map((value) => Object.assign(new Option(shortened(value), value), { title: value }))];
     if (options.map(({ value }) => value).join("\n") !== [...choice.options].map(({ value }) => value).join("\n")) choice.replaceChildren(...options);
     choice.value = state.only[field] ?? "";
     choice.title = choice.value; // a long name in full

@@ -1,11 +1,12 @@
 // Accept, reject, correct: sent at once, kept by the service under reviewed/ of the image folder.
 /** @import { Refusal } from "./api.js" */
-/** @import { Decision, OpenImage, Review, ReviewState, SecondReading } from "./types.d.ts" */
+/** @import { Decision, OpenImage, ReviewState } from "./types.d.ts" */
 import { refusedAs, remove, sendForm } from "./api.js";
-import { inSample, isBlind, readingOf } from "./blind.js";
+import { isBlind, readingOf } from "./blind.js";
 import { confirmed } from "./confirm.js";
+import { PAST, showDecision } from "./decision_note.js";
 import { noteDecision, showStacks } from "./decisions.js";
-import { button, element, input, make, onClick } from "./dom.js";
+import { button, element, input, onClick } from "./dom.js";
 import { beginDraft, discardDraft, settled } from "./drafts.js";
 import { labelsOf, loadReviews, modelOf } from "./image.js";
 import { dropDraft } from "./kept_drafts.js";
@@ -15,7 +16,6 @@ import { toPng } from "./png.js";
 import { reviewerName } from "./reviewer.js";
 import { emit, on, state } from "./state.js";
 
-const PAST = { accepted: "Accepted", corrected: "Corrected", rejected: "Rejected" };
 /** @type {Record<string, string>} */
 const NO_MODEL = {
   draft: "You have drawn a correction: save it, or discard it and accept the model's mask.",
@@ -171,62 +171,12 @@ function takeBack() {
   });
 }
 
-/** @param {OpenImage} image */
-function showDecision(image) {
-  const { review } = image;
-  const note = element("decision");
-  const own = ownDecision(image);
-  note.replaceChildren();
-  note.dataset.decision = own ? own.decision ?? "corrected" : "";
-  if (!own) {
-    if (image.carried) {
-      note.textContent = `Carried from frame ${image.carried.from} by ${image.carried.who}; nobody has decided yet.`;
-      return;
-    }
-    const can = state.about.folder && !image.uploaded;
-    const empty = review ? `Read by ${review.who}; yours is open.` : "Not reviewed yet.";
-    note.textContent = can ? empty : "Decisions need a folder (--images); masks can still be corrected and downloaded.";
-    return;
-  }
-  const when = new Date(own.when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
-  const back = make("button", { type: "button", className: "link", textContent: "Take back" });
-  back.addEventListener("click", takeBack);
-  note.append(`${inWords(own)} by ${own.who}, ${when}. `, back);
-}
-
-/**
- * The decision in force, of a second reader their own.
- * @param {OpenImage} image @returns {(Partial<Review> & SecondReading) | null | undefined}
- */
-function ownDecision({ review, second }) {
-  return readingOf(state.image) === "second" ? second.find(({ who }) => who === reviewerName()) : review;
-}
-
-/** @param {Partial<Review>} own */
-function inWords({ adjudicated, blind, decision }) {
-  if (adjudicated) return "Settled";
-  if (blind) return "Drawn blind";
-  return decision ? PAST[decision] : "Second reading";
-}
-
-/** In a blind reading nothing can be accepted: the buttons say what can be done instead. @param {OpenImage} image */
-function showButtons(image) {
-  const blind = isBlind(image);
-  const settling = blind && readingOf(image) === "adjudicate";
-  element("accept").hidden = blind && !settling;
-  element("accept").textContent = settling ? "Take left" : "Accept";
-  element("reject").hidden = blind;
-  element("no-lesion").hidden = !blind;
-  element("blind-note").hidden = !blind;
-  element("seen-note").hidden = blind || !inSample(image) || Boolean(image.review?.blind);
-}
-
 onClick("accept", accept);
 onClick("reject", reject);
 onClick("save", saveCorrection);
 onClick("no-lesion", saveEmpty);
+element("decision").addEventListener("click", ({ target }) => { if (target instanceof HTMLButtonElement) takeBack(); });
 on("image", showStacks);
 on(["image", "sides", "look"], () => {
   for (const id of ["accept", "reject", "download"]) button(id).disabled = !state.image;
 });
-on(["image", "sides"], () => { if (state.image) { showDecision(state.image); showButtons(state.image); } });

@@ -51,3 +51,9 @@ export function progress(rows) {
   }
   return [...counts].sort(([, a], [, b]) => b - a);
 }
+
+/** A long value for a narrow field: its beginning and, as numbers stand there, more of its end. @param {string} text */
+export function shortened(text, most = 15) {
+  const first = Math.floor(most / 3);
+  return text.length <= most ? text : `${text.slice(0, first)}…${text.slice(first + 1 - most)}`;
+}
