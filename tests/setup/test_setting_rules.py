@@ -87,7 +87,7 @@ def test_bf16_only_where_the_gpu_has_it() -> None:
         ({"lesion": 30, "normal": 4, "unknown": 6}, "(few: expect another seed to differ); 6 are untagged"),
         ({"lesion": 30}, "none normal: the segmenter labels alone"),
         ({"normal": 30}, "none lesion: lesions are known from the source alone"),
-        ({"unknown": 70}, "without tags it learns the source alone for half of the epochs"),
+        ({"unknown": 70}, "without tags it learns from source classes pasted onto target images"),
     ],
 )
 def test_the_reason_for_the_method_says_what_the_tags_allow(tags: dict[str, int], words: str) -> None:

@@ -20,6 +20,7 @@ MOST_STEPS = 100  # an epoch; 8 x 100 is what the recipes train
 FEWEST_STEPS = 10
 MOST_PASSES = 40  # over the larger domain: more only learns few images by heart
 FEW_TAGS = 10  # of a kind
+UNTAGGED = "without tags it learns from source classes pasted onto target images, or by its own labels if classes are many"
 
 
 class Chosen(NamedTuple, Generic[T_co]):
@@ -95,8 +96,7 @@ def method(tags: Mapping[str, int]) -> Chosen[str]:
     """`tags`: how many of the target's training images are tagged lesion, normal, unknown."""
     lesion, normal, unknown = (tags.get(kind, 0) for kind in ("lesion", "normal", "unknown"))
     if not lesion + normal:
-        why = "without tags it learns the source alone for half of the epochs, then labels the target by itself"
-        return Chosen("tag_transfer", why)
+        return Chosen("tag_transfer", UNTAGGED)
     if not normal:
         why = f"{lesion} target images are tagged lesion, none normal: the segmenter labels alone; tag normal ones too"
     elif not lesion:
