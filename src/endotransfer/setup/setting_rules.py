@@ -20,7 +20,7 @@ MOST_STEPS = 100  # an epoch; 8 x 100 is what the recipes train
 FEWEST_STEPS = 10
 MOST_PASSES = 40  # over the larger domain: more only learns few images by heart
 FEW_TAGS = 10  # of a kind
-UNTAGGED = "without tags it learns from source classes pasted onto target images, or, of many classes, by its own labels"
+UNTAGGED = "without tags it learns from source classes pasted onto target images; many classes from its own labels"
 
 
 class Chosen(NamedTuple, Generic[T_co]):
