@@ -9,10 +9,11 @@ from endotransfer.compare.task_settings import defaults_with, differing, method_
 
 def test_what_carries_a_run_does_not_count_and_of_a_path_its_last_name(make_experiment: Any) -> None:
     experiment = make_experiment("tagged", "source_only", epochs=3).with_settings(
-        ["training.workers=7", "model.weights=/a/b/c.safetensors", "seed=4", "name=n"]
+        ["training.workers=7", "model.weights=/a/b/c.safetensors", "model.region_weights=/d/e", "seed=4", "name=n"]
     )
     flat = task_settings(experiment)
     assert flat["training.epochs"] == 3 and flat["model.weights"] == "c.safetensors"
+    assert flat["model.region_weights"] == "e"
     assert not {"training.workers", "seed", "name"} & {*flat}
     assert all("/" not in str(place) for place in flat)
     sources = flat["data.source"]

@@ -77,12 +77,13 @@ def test_an_experiment_survives_its_own_file(tmp_path: Path) -> None:
 
 def test_relative_paths_are_meant_from_the_file(tmp_path: Path) -> None:
     path = tmp_path / "experiment.yaml"
-    path.write_text("data: {source: here, target: [../there]}\nmodel: {weights: w.safetensors}")
+    path.write_text("data: {source: here, target: [../there]}\nmodel: {weights: w.safetensors, region_weights: r}")
     experiment = read_experiment(path)
     assert experiment.data.source[0].path == tmp_path / "here"
     assert experiment.data.target[0].path.resolve() == tmp_path.parent / "there"
     assert experiment.data.test is None
     assert experiment.model.weights == tmp_path / "w.safetensors"
+    assert experiment.model.region_weights == tmp_path / "r"
 
 
 def test_settings_reach_sections_that_are_empty_or_short(tmp_path: Path) -> None:

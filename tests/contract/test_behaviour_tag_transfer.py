@@ -1,6 +1,7 @@
 """tag_transfer: source masks and tags teach a local layer where target lesions are, and passes and losses follow it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +21,11 @@ from endotransfer.engine.training_data import load_training_data
 from endotransfer.errors import ConfigError
 from endotransfer.methods.tag_transfer import TagTransfer
 from endotransfer.pseudo_labels import tag_labellers
+from endotransfer.pseudo_labels.region_walk import along_regions
 from endotransfer.pseudo_labels.tag_labellers import LocalTagLabeller, ThresholdTagLabeller
 from tests.contract.behaviour import one_batch
 from tests.contract.tag_transfer import EPOCHS, build, build_with_scores, local_labeller, pass_over
+from tests.models.sam2_file import write_encoder
 
 SIZE, IMAGES = 64, 160  # with far fewer images the layer learns the tags from the frames of the few patients
 LAST = EPOCHS - 2  # the last pass of the stage, which follows one epoch of warm-up
@@ -91,6 +94,20 @@ def test_local_scores_rank_lesions_of_target_images_without_masks(make_experimen
     scores, scores_without = (local_scores(method, masked) for method in (with_tags, without))
     assert ranking(scores, masked) > 0.7
     assert tag_ranking(scores, masked) > tag_ranking(scores_without, masked) + 0.05
+
+
+@pytest.mark.parametrize("grid", [8, 6])
+def test_with_region_weights_scores_keep_their_values_in_the_order_of_regions(
+    make_experiment: Any, tmp_path: Path, grid: int
+) -> None:
+    plain = local_labeller(build_with_scores(make_experiment))
+    with_regions = local_labeller(build(make_experiment, model={"region_weights": write_encoder(tmp_path)}))
+    with_regions.load_state_dict(plain.state_dict(), strict=False)
+    assert with_regions.regions is not None
+    images = torch.rand(2, 3, 8 * grid, 8 * grid, generator=torch.Generator().manual_seed(1))
+    before, after = plain.score(images), with_regions.score(images)
+    assert after.equal(along_regions(before, with_regions.regions(images, (grid, grid)))) and not after.equal(before)
+    assert after.flatten(1).sort().values.equal(before.flatten(1).sort().values)
 
 
 # -- when it is used --------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def test_every_kind_is_tested_here() -> None:
 def test_a_network_is_rebuilt_from_json_and_computes_the_same(
     kind: str, norm: str, tiny: Tiny, taught: Path, images: Tensor
 ) -> None:
-    first = BUILDERS[kind](tiny(norm=norm, weights=taught))
+    first = BUILDERS[kind](tiny(norm=norm, weights=taught, region_weights=taught))
     text = saved_network(spec_of(deepcopy(first), "a test")).model_dump_json()  # a copy, as a mean teacher is
     saved = SavedNetwork.model_validate_json(text)
     assert (saved.kind, saved.package) == (kind, "endotransfer") and str(taught) not in text

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from endotransfer.compare.benchmark_results import SuiteDescription
 from endotransfer.compare.suite import Suite
+from endotransfer.config import WEIGHT_FILES
 
 
 def description(suite: Suite) -> SuiteDescription:
@@ -22,7 +23,7 @@ def description(suite: Suite) -> SuiteDescription:
             "phantom": suite.drawing,
             "data": {**suite.data, **{role: names for role, names in folders.items() if names}},
             "model": {
-                key: Path(value).name if key == "weights" and value else value for key, value in suite.model.items()
+                key: Path(value).name if key in WEIGHT_FILES and value else value for key, value in suite.model.items()
             },
             "training": suite.training,
             "evaluation": suite.evaluation,

@@ -10,7 +10,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from endotransfer.config import Experiment, ModelConfig
+from endotransfer.config import WEIGHT_FILES, Experiment, ModelConfig
 from endotransfer.config.strict import RawConfig
 from endotransfer.engine.resuming import MAY_CHANGE, leaves
 from endotransfer.methods import method_config
@@ -43,8 +43,9 @@ def _flat(tree: RawConfig) -> Flat:
     for role in ("source", "target", "test"):
         for folder in tree.get("data", {}).get(role) or ():
             folder["path"] = Path(folder["path"]).name
-    if tree.get("model", {}).get("weights"):
-        tree["model"]["weights"] = Path(tree["model"]["weights"]).name
+    for name in WEIGHT_FILES:
+        if tree.get("model", {}).get(name):
+            tree["model"][name] = Path(tree["model"][name]).name
     return {place: cast(JsonValue, value) for place, value in leaves(tree) if place not in MAY_CHANGE}
 
 

@@ -12,7 +12,7 @@ from endotransfer.config.experiment_file import (
     read_mapping,
     resolve_paths,
 )
-from endotransfer.config.model_config import ModelConfig
+from endotransfer.config.model_config import WEIGHT_FILES, ModelConfig
 from endotransfer.config.strict import LARGEST_SEED, RawConfig, Strict
 from endotransfer.config.training_config import AugmentConfig, TrainingConfig
 from endotransfer.config.validation_errors import explain
@@ -20,6 +20,7 @@ from endotransfer.config.validation_errors import explain
 __all__ = [
     "LARGEST_SEED",
     "RENAMED",
+    "WEIGHT_FILES",
     "AugmentConfig",
     "DataConfig",
     "EvaluationConfig",

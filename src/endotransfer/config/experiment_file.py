@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from endotransfer.config.aliases import current_key, rename_keys
 from endotransfer.config.data_config import FolderConfig
 from endotransfer.config.experiment import Experiment
+from endotransfer.config.model_config import WEIGHT_FILES
 from endotransfer.config.strict import RawConfig
 from endotransfer.config.validation_errors import explain
 from endotransfer.errors import ConfigError
@@ -70,8 +71,8 @@ def resolve_paths(experiment: Experiment, folder: Path) -> Experiment:
     data = experiment.data
     data = data.model_copy(update={name: absolute(getattr(data, name)) for name in ("source", "target", "test")})
     model = experiment.model
-    if model.weights is not None:
-        model = model.model_copy(update={"weights": folder / model.weights.expanduser()})
+    files: dict[str, Path | None] = {name: getattr(model, name) for name in WEIGHT_FILES}
+    model = model.model_copy(update={name: folder / file.expanduser() for name, file in files.items() if file})
     if model.start_from is not None and (folder / model.start_from).is_dir():  # else it is a name
         model = model.model_copy(update={"start_from": str(folder / model.start_from)})
     return experiment.model_copy(update={"data": data, "model": model})

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from endotransfer.config.strict import Strict
 
 V2_RATES = (6, 12, 18, 24)  # of DeepLab-v2's classifiers
+WEIGHT_FILES = ("weights", "region_weights")  # settings of `model` that name a file
 Rate = Annotated[int, Field(ge=1, le=4096)]  # an image's side at most
 MOST_CHANNELS = 4096
 
@@ -21,6 +22,7 @@ class ModelConfig(Strict):
     backbone: str = "resnet50"
     pretrained: bool = True  # from timm's hub, unless `weights` names a file
     weights: Path | None = None  # a local safetensors file of backbone weights
+    region_weights: Path | None = None  # of SAM 2's tiny image encoder: local scores follow the regions that it sees
     start_from: str | None = None  # a trained model, by folder or name; what is not set here is then as it has it
     stride_on: Literal["auto", "conv1", "conv2"] = "auto"  # where a ResNet's bottleneck has its stride
     norm: Literal["frozen", "group", "per_domain", "batch"] = "frozen"

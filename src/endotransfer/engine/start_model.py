@@ -5,7 +5,7 @@ from pathlib import Path
 
 from torch import nn
 
-from endotransfer.config import Experiment, ModelConfig
+from endotransfer.config import WEIGHT_FILES, Experiment, ModelConfig
 from endotransfer.engine.model_info import ModelInfo
 from endotransfer.engine.read_model import read_model_info, read_model_weights
 from endotransfer.errors import CheckpointError, ConfigError
@@ -25,7 +25,7 @@ def as_its_start(experiment: Experiment) -> Experiment:
     _, info = _read(model.start_from)
     recorded = info.network.settings["model"]
     assert isinstance(recorded, dict)
-    of_start = {key: value for key, value in recorded.items() if key not in ("pretrained", "start_from", "weights")}
+    of_start = {key: value for key, value in recorded.items() if key not in ("pretrained", "start_from", *WEIGHT_FILES)}
     own = {key: getattr(model, key) for key in model.model_fields_set}
     return experiment.model_copy(update={"model": ModelConfig.model_validate(of_start | own)})
 

@@ -18,7 +18,7 @@ NETWORKS: Registry[type["NetworkSpec"]] = Registry("network")
 
 
 def _without_weights(model: ModelConfig) -> ModelConfig:
-    return model.model_copy(update={"pretrained": False, "weights": None, "start_from": None})
+    return model.model_copy(update={"pretrained": False, "weights": None, "region_weights": None, "start_from": None})
 
 
 Architecture = Annotated[ModelConfig, AfterValidator(_without_weights)]  # the model section, whatever it started from

@@ -18,11 +18,13 @@ from endotransfer.config import ModelConfig
 from endotransfer.losses.cross_entropy import segmentation, segmentation_by_tag
 from endotransfer.losses.supervised_terms import missed_term, pixel_tag_term, target_tag_term
 from endotransfer.models.local_features import LocalFeatures, LocalScorer
+from endotransfer.models.region_encoder import RegionEncoder
 from endotransfer.pseudo_labels.labeller_choice import LabellerChoice, LesionLabeller
 from endotransfer.pseudo_labels.local_labeller import LocalLabeller
 from endotransfer.pseudo_labels.local_layer import source_examples, target_examples
 from endotransfer.pseudo_labels.place_prior import PlacePrior, teach_with_places
 from endotransfer.pseudo_labels.place_scores import PlaceScores
+from endotransfer.pseudo_labels.region_walk import along_regions
 from endotransfer.pseudo_labels.target_set import TargetSet
 
 Terms = dict[str, Tensor]
@@ -86,6 +88,7 @@ class LocalTagLabeller(TagLabeller):
         self.features = LocalFeatures(model)
         self.scorer = LocalScorer(self.features.channels)
         self.places = PlaceScores(settings.place_prior)
+        self.regions = None if model.region_weights is None else RegionEncoder(model.region_weights)
         self.choice = LabellerChoice(settings.lesion_labeller)
 
     def prepare(self, source: SourceSet, target: TargetSet) -> None:
@@ -111,7 +114,7 @@ class LocalTagLabeller(TagLabeller):
     def score(self, images: Tensor) -> Tensor:
         """Images [B, 3, H, W] -> how much each place looks like a lesion, [B, H / 8, W / 8]."""
         scores: Tensor = self.places(self.scorer(self.features(images)))
-        return scores
+        return scores if self.regions is None else along_regions(scores, self.regions(images, scores.shape[-2:]))
 
     def target_terms(self, target: TargetBatch, output: SegOutput, logits: Tensor) -> Terms:
         terms: Terms = {}
