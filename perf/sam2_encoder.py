@@ -8,6 +8,7 @@
 import argparse
 import re
 from pathlib import Path
+from typing import Any
 
 import timm
 import torch
@@ -37,7 +38,7 @@ class Encoder(nn.Module):
 
     def __init__(self, backbone: str) -> None:
         super().__init__()
-        trunk = timm.create_model(backbone, features_only=True)
+        trunk: Any = timm.create_model(backbone, features_only=True)
         channels = trunk.feature_info.channels()
         self.trunk = trunk
         self.neck = nn.ModuleList([nn.Conv2d(one, WIDTH, 1) for one in reversed(channels)])
