@@ -86,6 +86,19 @@ def first_image(browser: Any, address: str) -> float:
     return float(seconds)
 
 
+def own_time(browser: Any, server: Server) -> None:
+    """Processor time of page and server for the first image: what the wait would be with nobody else on the machine."""
+    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    watch, before = page.context.new_cdp_session(page), server.processor_time()
+    watch.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.goto(server.address)
+    page.wait_for_selector("html[data-ready]", timeout=120_000)
+    told = {one["name"]: one["value"] for one in watch.send("Performance.getMetrics")["metrics"]}
+    served = server.processor_time() - before
+    emit("viewer: first image, processor time, s", told["ThreadTime"] + served, page=told["ThreadTime"], server=served)
+    page.context.close()
+
+
 def steps_and_frames(browser: Any, address: str, steps: int) -> None:
     page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
     page.goto(address)
@@ -149,6 +162,7 @@ def main(images: int, views: int, side: int, run: Path | None) -> None:
             wait_for_survey(server)
             again = statistics.median(first_image(browser, server.address) for _ in range(5))
             emit("viewer: first image, folder known, s", again, at_most=1)
+            own_time(browser, server)
             steps_and_frames(browser, server.address, 50)
             memory(server, views)
 

@@ -8,11 +8,11 @@
 import argparse
 import re
 from pathlib import Path
+from typing import Any
 
 import timm
 import torch
 from safetensors.torch import load_file
-from timm.models import FeatureInfo
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
@@ -38,10 +38,8 @@ class Encoder(nn.Module):
 
     def __init__(self, backbone: str) -> None:
         super().__init__()
-        trunk = timm.create_model(backbone, features_only=True)
-        info = trunk.feature_info
-        assert isinstance(info, FeatureInfo)
-        channels = info.channels()
+        trunk: Any = timm.create_model(backbone, features_only=True)
+        channels = trunk.feature_info.channels()
         self.trunk = trunk
         self.neck = nn.ModuleList([nn.Conv2d(one, WIDTH, 1) for one in reversed(channels)])
         self.conv_s0, self.conv_s1 = nn.Conv2d(WIDTH, WIDTH // 8, 1), nn.Conv2d(WIDTH, WIDTH // 4, 1)

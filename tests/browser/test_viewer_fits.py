@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
 from tests.browser.fitting import faults, faults_on_every_size, violations
 from tests.browser.looking import settled
 from tests.browser.screens import Screen
@@ -43,7 +41,6 @@ def views(page: Any) -> Iterator[str]:
             yield name
 
 
-@pytest.mark.every_screen
 def test_every_view_fits_and_is_accessible(visit: Callable[..., Any]) -> None:
     page = visit()
     for view in views(page):

@@ -27,11 +27,17 @@ def test_a_polygon_closes_at_its_first_corner_or_by_enter_and_is_forgotten_by_es
     page.keyboard.press("Enter")
     expected[10:20, 70:90] = 1
     assert (draft(page) == expected).all()
-    for forget in (lambda: page.keyboard.press("Escape"), lambda: corners(page, (70, 70), button="right")):
-        corners(page, (60, 60), (80, 60), (80, 80))
-        forget()
-        page.keyboard.press("Enter")
-        assert (draft(page) == expected).all()
+    corners(page, (60, 60), (80, 60), (80, 80))
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    assert (draft(page) == expected).all()
+    corners(page, (29.5, 39.5), (39.5, 39.5), (39.5, 49.5), (29.5, 49.5), button="right")
+    page.keyboard.press("Enter")
+    expected[40:50, 30:40] = 0
+    assert (draft(page) == expected).all()
+    page.keyboard.press("z")
+    expected[40:50, 30:40] = 1
+    assert (draft(page) == expected).all()
     page.keyboard.press("z")
     expected[10:20, 70:90] = 0
     assert (draft(page) == expected).all()

@@ -230,7 +230,8 @@ def test_without_tags_tag_transfer_knows_the_source_well_before_it_labels(
 ) -> None:
     cls, _, config = method_config({"name": "tag_transfer"})
     model = make_experiment(task, "tag_transfer").model
-    stages = cls(TaskInfo(2, task == "tagged", model, epochs=epochs), config).stages()
+    tagged = task == "tagged"
+    stages = cls(TaskInfo(2 if tagged else 5, tagged, model, epochs=epochs), config).stages()
     assert [(stage.name, stage.epochs) for stage in stages] == [("warm-up", warmup), ("transfer", epochs - warmup)]
 
 

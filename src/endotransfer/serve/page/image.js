@@ -47,7 +47,7 @@ export function sides(image) {
   const found = state.about.models.map((model, index) => [`model${index}`, model.name]);
   if (image?.draft) found.unshift(["draft", "Your correction"]);
   if (image?.truth) found.push(["truth", "Ground truth"]);
-  if (image?.carried && image.carriedMask) found.push(["carried", `Carried from frame ${image.carried.from}`]);
+  if (image?.carried && image.carriedMask) found.push(["carried", `From frame ${image.carried.from}`]);
   if (image?.reviewed) found.push(["reviewed", `Reviewed by ${image.review?.who}`]);
   image?.seconds.forEach(({ who }, index) => found.push([`second${index}`, `Second: ${who}`]));
   return found;
