@@ -53,9 +53,8 @@ def test_smooth_takes_specks_and_corners_away(visit: Callable[..., Any]) -> None
         page.keyboard.press("Enter")
     expected = np.zeros((96, 96), np.uint8)
     expected[30:61, 20:51] = 1
-    expected[80:82, 80:82] = 1
-    assert (draft(page) == expected).all()
-    page.click("#smooth")
-    expected[80:82, 80:82] = 0  # four of nine around each of its pixels
+    speck = draft(page) - expected
+    assert speck[80:82, 80:82].sum() == speck.sum() >= 1  # on a phone its last corner is near enough to close it
+    page.click("#smooth")  # at most four of nine around each of its pixels
     expected[[30, 30, 60, 60], [20, 50, 20, 50]] = 0
     assert (draft(page) == expected).all()
