@@ -21,6 +21,7 @@ from endotransfer.engine.training_data import load_training_data
 from endotransfer.errors import ConfigError
 from endotransfer.methods.tag_transfer import TagTransfer
 from endotransfer.pseudo_labels import tag_labellers
+from endotransfer.pseudo_labels.local_labeller import ENOUGH_AUROC
 from endotransfer.pseudo_labels.region_walk import along_regions
 from endotransfer.pseudo_labels.tag_labellers import LocalTagLabeller, ThresholdTagLabeller
 from tests.contract.behaviour import one_batch
@@ -159,6 +160,14 @@ def test_the_first_pass_decides_who_labels_and_later_ones_follow(
     for epoch in (1, 2):  # what the segmenter has learnt from the tags since does not count
         _, later = pass_over(method, epoch, -tag_signal)
         assert later["segmenter_alone"] == local_labeller(method).choice.segmenter_alone == alone
+
+
+def test_a_segmenter_that_separates_the_tags_is_not_believed_where_source_lesions_mislead(make_experiment: Any) -> None:
+    believed, misled = (build_with_scores(make_experiment) for _ in range(2))
+    local_labeller(misled).places.led.fill_(1)
+    alone, led = (pass_over(method, 0, 9.0)[1] for method in (believed, misled))
+    assert (alone["segmenter_alone"], led["segmenter_alone"]) == (1, 0)
+    assert led["tag_auroc"] == alone["tag_auroc"] >= ENOUGH_AUROC  # it is told all the same
 
 
 @pytest.mark.parametrize("lesion_labeller, tag_signal, alone", [("segmenter", -9.0, 1.0), ("local", 9.0, 0.0)])

@@ -37,6 +37,17 @@ def test_the_first_pass_decides_and_later_ones_follow() -> None:
     assert choice.before(2) == 1 and reported(choice)["tag_auroc"] == pytest.approx(0.82)
 
 
+def test_where_source_lesions_mislead_the_segmenter_is_not_asked_unless_the_experiment_says_so() -> None:
+    choice = LabellerChoice()
+    assert choice.before(0, misled=True) == 0  # whatever the first pass might find
+    choice.take(pass_with(0.0, 0.72, 0.08), 0)
+    assert not choice.alone() and choice.before(1, misled=True) == 0
+    said = choice.sentence(misled=True)
+    assert "with local features" in said and "do not look like" in said and "0.72" in said
+    assert "lesion_labeller=segmenter overrides" in said
+    assert LabellerChoice("segmenter").before(0, misled=True) == 1
+
+
 @pytest.mark.parametrize("lesion_labeller, alone", [("segmenter", 1.0), ("local", 0.0)])
 def test_the_experiment_decides_before_the_first_pass(lesion_labeller: LesionLabeller, alone: float) -> None:
     assert all(LabellerChoice(lesion_labeller).before(number) == alone for number in (0, 1))

@@ -33,6 +33,13 @@ def test_what_was_decided_is_saved_and_finite() -> None:
     assert fresh.sentences() == known.sentences()
 
 
+def test_the_source_misleads_where_that_was_found_and_not_where_the_experiment_lets_places_lead() -> None:
+    assert after("auto", True, 0.56).misled()
+    assert not after("auto", False, 0.83).misled()
+    assert not after("lead", True, 0.83).misled()
+    assert not PlaceScores("auto").misled()
+
+
 @pytest.mark.parametrize(
     ("wanted", "led", "auroc", "words"),
     [

@@ -46,9 +46,13 @@ class LabellerChoice(nn.Module):
                 "large a lesion is; tag some normal ones, or leave out method.lesion_labeller."
             )
 
-    def before(self, number: int) -> Tensor | None:
-        """The decision that pass `number` of the stage follows; None: it decides itself."""
-        return None if number == 0 and self.wanted == "auto" else self.segmenter_alone
+    def before(self, number: int, *, misled: bool = False) -> Tensor | None:
+        """The decision that pass `number` of the stage follows; None: it decides itself.
+
+        `misled`: source lesions do not look like those of the target, and a segmenter that knows the source alone
+        separates the target's tags by chance, if it does.
+        """
+        return None if number == 0 and self.wanted == "auto" and not misled else self.segmenter_alone
 
     def take(self, found: LocalLabeller, number: int) -> None:
         """Remember what pass `number` found.  Only before the first one does the segmenter know the source alone."""
@@ -74,8 +78,8 @@ class LabellerChoice(nn.Module):
             "localisation_gap": _known(self.localisation_gap),
         }
 
-    def sentence(self) -> str:
-        """For people: who labels, why, and how to change it."""
+    def sentence(self, *, misled: bool = False) -> str:
+        """For people: who labels, why, and how to change it; `misled` as the first pass knew it."""
         alone, auroc, gap = self.alone(), _known(self.tag_auroc), _known(self.localisation_gap)
         who = "by the segmenter alone" if alone else "with local features"
         if auroc is None or gap is None:
@@ -87,6 +91,11 @@ class LabellerChoice(nn.Module):
             why = f"as method.lesion_labeller says ({seen})"
         elif missing:
             why = f"because {seen}, so there is nothing to decide by"
+        elif misled:
+            why = (
+                "because source lesions do not look like those of the target, so that a segmenter that knows the "
+                f"source alone is not believed ({seen}); method.lesion_labeller=segmenter overrides this"
+            )
         else:
             told, other = ("separated", "local") if alone else ("did not separate", "segmenter")
             why = (

@@ -8,7 +8,7 @@ features (models/local_features.py) trained on source masks and target tags (loc
 * The area is where local scores exceed what normal images practically never reach.
 * Where the segmenter, trained on the source alone, already separates the tags, and does so by the right places, it
   needs no such help.  Then Algorithm 1 stands as it is, and only lesions that it misses have a loss of their own
-  (`missed_lesion_loss`).
+  (`missed_lesion_loss`).  It is not asked where source lesions do not look like those of the target (place_prior.py).
 
 Scores are [B, h, w], tags [B]; everything is summed over processes.
 """

@@ -30,6 +30,10 @@ class PlaceScores(nn.Module):
     def forward(self, scores: Tensor) -> Tensor:
         return scores + at_grid(self.places, scores.shape[-2:])
 
+    def misled(self) -> bool:
+        """Whether source lesions were found not to look like those of the target."""
+        return self.wanted == "auto" and bool(self.led > 0)
+
     def figures(self) -> dict[str, object]:
         """For results.json, beside those of the labeller."""
         auroc = self.source_auroc.item()

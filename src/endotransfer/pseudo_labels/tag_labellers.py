@@ -102,7 +102,7 @@ class LocalTagLabeller(TagLabeller):
     def for_pass(self, number: int, passed: float) -> LocalLabeller:
         first, last = IMAGE_PORTION
         return LocalLabeller(
-            self.score, passed * self.settings.handover, self.choice.before(number),
+            self.score, passed * self.settings.handover, self.choice.before(number, misled=self.places.misled()),
             self.choice.tag_auroc.device, first + passed * (last - first),
         )  # fmt: skip
 
@@ -135,5 +135,5 @@ class LocalTagLabeller(TagLabeller):
     def findings(self) -> dict[str, object]:
         return {
             "lesion_labeller": self.choice.figures() | self.places.figures(),
-            "remarks": [self.choice.sentence(), *self.places.sentences()],
+            "remarks": [self.choice.sentence(misled=self.places.misled()), *self.places.sentences()],
         }
