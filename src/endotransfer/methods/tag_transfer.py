@@ -4,10 +4,10 @@ The target's tags say which images have no lesion and, with local features, wher
 (pseudo_labels/tag_labellers.py, chosen once when the method is built); a mean teacher labels and predicts; every term
 keeps to the scale of the others.
 
-Without tags nothing tells how far a pseudo-label may be believed.  Where lesion is to be told from normal tissue,
-source classes are then pasted onto target images, whose rest the teacher labels in the same step
-(pseudo_labels/mixed_lesson.py, as in DACS): in every such image some pixels are known, and they stand before tissue of
-the target.  With more classes it is careful self-training after a long warm-up.
+Without tags nothing tells how far a pseudo-label may be believed: it is careful self-training after a long warm-up.
+A network that learns from scratch has seen no tissue but the source's; then source classes are pasted onto target
+images, whose rest the teacher labels in the same step (pseudo_labels/mixed_lesson.py, as in DACS): in every such image
+some pixels are known, and they stand before tissue of the target.  Pretrained features lose by it.
 """
 
 from dataclasses import replace
@@ -50,7 +50,7 @@ UNTAGGED_MU = 0.0001  # mu at most where there are no tags: nothing holds rare c
 class TagTransferConfig(Strict):
     """Weights of 0 leave a term out."""
 
-    untagged: Untagged = "auto"  # how it learns without tags; auto: from mixtures, or by thresholds if classes are many
+    untagged: Untagged = "auto"  # how it learns without tags; auto: by thresholds, from scratch from mixtures
     eta: float = Field(0.001, ge=0)  # of the adversarial term, Eq. 6
     mu: float = Field(0.01, ge=0)  # of the centroid alignment, Eq. 7
     lesion_labeller: LesionLabeller = "auto"  # who labels images tagged lesion; auto: the first pass decides
@@ -90,8 +90,12 @@ class TagTransfer(Method):
     @property
     def _mixes(self) -> bool:
         """Whether it learns from mixtures."""
-        asked = {"auto": self.task.classes == 2, "mixtures": True, "thresholds": False}
+        asked = {"auto": self.task.classes == 2 and not self._pretrained, "mixtures": True, "thresholds": False}
         return not self.task.tags and asked[self.config.untagged]
+
+    @property
+    def _pretrained(self) -> bool:
+        return self.task.model.pretrained or self.task.model.weights is not None
 
     @property
     def _has_critic(self) -> bool:
@@ -106,8 +110,7 @@ class TagTransfer(Method):
     def _choose_labeller(self) -> TagLabeller:
         """Local features that nobody has trained tell nothing: without pretrained weights thresholds label alone."""
         config, model = self.config, self.task.model
-        taught = model.pretrained or model.weights is not None
-        if self.task.tags and taught and config.lesion_labeller != "dataset_threshold":
+        if self.task.tags and self._pretrained and config.lesion_labeller != "dataset_threshold":
             shared = {name: getattr(config, name) for name in LocalSettings.__dataclass_fields__}
             return LocalTagLabeller(model, LocalSettings(**shared))
         if config.lesion_labeller == "local":
