@@ -79,7 +79,8 @@ def search(
 ) -> BenchmarkRun:  # fmt: skip
     """Train several systems of a suite, each at every point of its own grid; `grids`: a YAML file of these."""
     from endotransfer.compare.runner import run_benchmark
-    from endotransfer.compare.search import as_search_csv, read_grids, read_search
+    from endotransfer.compare.search import read_grids, read_search
+    from endotransfer.compare.searched_points import as_search_csv
 
     folder = as_path(out, "out")
 

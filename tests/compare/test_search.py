@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from endotransfer.compare.label_summary import LabelSummary
-from endotransfer.compare.search import as_search_csv, best_points, read_grids, read_search
+from endotransfer.compare.search import read_grids, read_search
+from endotransfer.compare.searched_points import as_search_csv, best_settings, read_search_csv, searched_points
 from endotransfer.compare.suite import Suite, read_suite
 from endotransfer.compare.sweep_matrix import Grid
 from endotransfer.errors import ConfigError
@@ -42,11 +43,23 @@ def test_a_file_without_grids_is_one_sentence(tmp_path: Path, text: str) -> None
         read_grids(tmp_path / "grids.yaml")
 
 
-def test_the_best_settings_are_those_of_the_mean_over_transfers() -> None:
+def test_the_best_settings_are_those_of_the_mean_over_transfers(tmp_path: Path) -> None:
     first = [summary("lta", 0.1, 50.0), summary("lta", 0.2, 60.0), summary("cbst", 1, 40.0)]
     second = [summary("lta", 0.1, 70.0), summary("lta", 0.2, 50.0), summary("cbst", 1, None)]
-    assert best_points([first]) == {"lta": ({"weight": 0.2}, 60.0), "cbst": ({"weight": 1}, 40.0)}
-    assert best_points([first, second]) == {"lta": ({"weight": 0.1}, 60.0)}  # cbst has no figure in the second
+    assert best_settings([searched_points(first)]) == {"lta": ("weight=0.2", 60.0), "cbst": ("weight=1", 40.0)}
+    (tmp_path / "search.csv").write_text(as_search_csv(second))
+    other = read_search_csv(tmp_path / "search.csv")
+    assert sorted(other, key=str) == sorted(searched_points(second), key=str)
+    assert best_settings([searched_points(first), other]) == {"lta": ("weight=0.1", 60.0)}  # cbst has no figure there
+
+
+@pytest.mark.parametrize("text", ["system,settings\nlta,weight=1\n", "system,settings,miou\nlta,weight=1,high\n", "\0"])
+def test_what_is_no_table_of_a_search_is_one_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / "search.csv").write_text(text)
+    with pytest.raises(ConfigError, match=r"is no table of a search; give the search\.csv"):
+        read_search_csv(tmp_path / "search.csv")
+    with pytest.raises(ConfigError, match="there is no file"):
+        read_search_csv(tmp_path / "other.csv")
 
 
 def test_the_table_has_the_best_setting_of_a_system_first() -> None:

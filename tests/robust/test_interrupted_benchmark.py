@@ -1,5 +1,6 @@
 """A benchmark that is killed or stopped half way: finished cells are not repeated, the running one goes on."""
 
+import csv
 import json
 import os
 import signal
@@ -156,3 +157,18 @@ def test_a_sweep_and_a_comparison_from_the_command_line(command: Any, suite: Pat
     assert command("compare", *runs, "--out", tmp_path / "compared.json")[0] == 2
     assert command("compare", runs[0])[0] == 2
     assert os.sep not in results["suite"]["data"]["source"][0]
+
+
+def test_settings_are_searched_on_one_transfer_and_chosen_by_both(command: Any, suite: Path, tmp_path: Path) -> None:
+    out, grids, other = tmp_path / "search", tmp_path / "grids.yaml", tmp_path / "search.csv"
+    grids.write_text("lta: {weight: [0.5, 0.1]}")
+    other.write_text("system,settings,seeds,miou\nlta,weight=0.5,1,0.0\nlta,weight=0.1,1,300.0\n")  # decides
+    start = ["sweep", suite, "--out", out, "--set", "systems=[lta]"]
+    assert command(*start, "--grid", "weight=0.1", "--beside", other)[0] == 2
+    code, text = command(*start, "--grids", grids, "--beside", other)
+    (line,) = (line for line in text.splitlines() if line.startswith("lta: "))
+    assert code == 0 and line.startswith("lta: weight=0.1 (mIoU 1")
+    rows = {line["settings"]: line for line in csv.DictReader((out / "search.csv").read_text().splitlines())}
+    assert set(rows) == {"weight=0.5", "weight=0.1"}
+    means = {settings: float(row["miou"]) for settings, row in rows.items()}
+    assert line == f"lta: weight=0.1 (mIoU {(means['weight=0.1'] + 300) / 2:.2f})"

@@ -61,6 +61,9 @@ def sweep(
     system: Annotated[str | None, typer.Option(help="Vary the system of this label, not the file's `method`.")] = None,
     force: Again = False,
     minutes: Minutes = None,
+    beside: Annotated[
+        list[Path] | None, typer.Option(help="search.csv of another transfer: settings are chosen by the mean of all.")
+    ] = None,
     imports: Imports = None,
 ) -> None:
     """Train a method at every point of a grid of its settings, or several systems at theirs; stopped, it continues."""
@@ -72,8 +75,10 @@ def sweep(
     if grids is not None:
         if grid or system:
             raise ConfigError("--grids names systems and their settings itself; leave out --grid and --system.")
-        _search(suite, grids, out, seeds, jobs, settings, force, minutes)
+        _search(suite, grids, out, seeds, jobs, settings, force, minutes, beside or [])
         return
+    if beside:
+        raise ConfigError("--beside chooses among the grids of --grids; leave it out with --grid.")
     run = api.sweep(
         suite, grid or [], out, settings=settings or (), system=system, seeds=seeds, jobs=jobs, force=force,
         minutes=minutes, command=_command(),
@@ -85,16 +90,17 @@ def sweep(
 
 def _search(
     suite: Path, grids: Path, out: Path, seeds: int | None, jobs: int, settings: list[str] | None, force: bool,
-    minutes: float | None,
+    minutes: float | None, beside: list[Path],
 ) -> None:  # fmt: skip
-    from endotransfer.compare.search import best_points
+    from endotransfer.compare.searched_points import best_settings, read_search_csv, searched_points
 
+    others = [read_search_csv(path) for path in beside]
     run = api.search(
         suite, grids, out, settings=settings or (), seeds=seeds, jobs=jobs, force=force, minutes=minutes,
         command=_command(),
     )  # fmt: skip
-    for system, (point, mean) in best_points([run.results.summary]).items():
-        print(f"{system}: {', '.join(f'{key}={value}' for key, value in point.items())} (mIoU {mean:.2f})")
+    for system, (chosen, mean) in best_settings([searched_points(run.results.summary), *others]).items():
+        print(f"{system}: {chosen} (mIoU {mean:.2f})")
     _leave(run, out, "results.json, search.csv")
 
 

@@ -1,19 +1,15 @@
 """The same search for every system: the grids of several systems, trained as the rows of one benchmark."""
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
-from endotransfer.compare.label_summary import LabelSummary
 from endotransfer.compare.suite import Suite, read_mapping_with_phantom, suite_from
 from endotransfer.compare.sweep import MOST_POINTS, entry_of, row_called
-from endotransfer.compare.sweep_matrix import Grid, Point, swept_figures
+from endotransfer.compare.sweep_matrix import Grid, Point
 from endotransfer.config.strict import RawConfig
 from endotransfer.errors import ConfigError
 from endotransfer.io import read_yaml
-from endotransfer.spreadsheet import safe_cell
 
 Grids = dict[str, Grid]  # by the label of a system
 
@@ -50,38 +46,3 @@ def points_of(grid: Grid) -> list[Point]:
 def _searched(suite: Suite, label: str, point: Point) -> RawConfig:
     entry = entry_of(row_called(suite, label), point)
     return {**entry, "label": f"{label}: {entry['label']}", "group": label}
-
-
-def as_search_csv(summary: Sequence[LabelSummary]) -> str:
-    """One line a setting: the system, its settings, its seeds, the mean of each figure; the best of a system first."""
-    names, text = [figure.name for figure in swept_figures()], io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["system", "settings", "seeds", *names])
-    order = list(dict.fromkeys(entry.group for entry in summary))
-    for entry in sorted(summary, key=lambda one: (order.index(one.group), -(one.mean.get("miou") or 0.0))):
-        settings = " ".join(f"{key}={value}" for key, value in (entry.grid or {}).items())
-        figures = (entry.mean.get(name) for name in names)
-        shown = ["" if value is None else f"{value:.4f}" for value in figures]
-        table.writerow([safe_cell(entry.group), safe_cell(settings), len(entry.seeds), *shown])
-    return text.getvalue()
-
-
-def best_points(summaries: Sequence[Sequence[LabelSummary]]) -> dict[str, tuple[Point, float]]:
-    """Of each system the settings with the largest mIoU in the mean of several searches, and that mean.
-
-    Settings that some search has no figure for are left out.
-    """
-    found: dict[str, dict[str, list[float]]] = {}
-    points: dict[str, Point] = {}
-    for summary in summaries:
-        for entry in summary:
-            points[entry.label] = entry.grid or {}
-            if (value := entry.mean.get("miou")) is not None:
-                found.setdefault(entry.group or "", {}).setdefault(entry.label, []).append(value)
-    best = {}
-    for group, labels in found.items():
-        means = {label: sum(some) / len(some) for label, some in labels.items() if len(some) == len(summaries)}
-        if means:
-            label = max(means, key=lambda one: means[one])
-            best[group] = (points[label], means[label])
-    return best
