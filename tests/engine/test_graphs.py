@@ -14,6 +14,7 @@ from torch._dynamo.testing import CompileCounter
 from endotransfer.batch import Batch
 from endotransfer.config import ModelConfig
 from endotransfer.engine.callbacks import TrainingEvent
+from endotransfer.engine.checkpoint import Checkpoint
 from endotransfer.engine.graphs import OFTEN, compute, use_graphs
 from endotransfer.engine.run import train
 from endotransfer.engine.trainer import Trainer
@@ -71,6 +72,32 @@ def stop_at(step: int, save: Save) -> Save:
         save(self, event)
 
     return ask
+
+
+def test_a_resumed_run_has_its_moments_laid_out_as_its_weights(
+    make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With graphs and bf16 a segmenter is channels-last, and a fused step refuses moments that are not."""
+    monkeypatch.setattr("endotransfer.engine.trainer.use_graphs", lambda *_: Watched())
+    restored: list[Trainer] = []
+
+    def restore(self: Trainer, checkpoint: Checkpoint, before: Any = Trainer.restore) -> None:
+        before(self, checkpoint)
+        restored.append(self)
+
+    monkeypatch.setattr(Trainer, "restore", restore)
+    experiment = make_experiment(
+        "tagged", "wild", epochs=2, steps_per_epoch=5, optimiser="adamw", precision="bf16", accelerator="cpu"
+    )
+    with monkeypatch.context() as leaving:
+        leaving.setattr(Trainer, "_save_if_due", stop_at(7, Trainer._save_if_due))
+        assert train(experiment, tmp_path / "run") is None
+    assert train(experiment, tmp_path / "run", resume=True) is not None
+    (trainer,) = restored
+    state = trainer.optimisers["net"].state
+    strides = {(weight.stride(), values["exp_avg"].stride()) for weight, values in state.items()}
+    assert all(weight == moment for weight, moment in strides)
+    assert any(len(weight) == 4 and weight[1] == 1 < weight[3] for weight, _ in strides)  # channels first in memory
 
 
 def gradients(segmenter: Segmenter, images: Tensor) -> dict[str, Tensor]:
