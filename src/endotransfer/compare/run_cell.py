@@ -14,6 +14,7 @@ from rich.console import Console
 
 from endotransfer.config import Experiment
 from endotransfer.data.pipeline.decode_cache import DecodeCache
+from endotransfer.engine.checkpoint import list_steps
 from endotransfer.engine.resuming import check_same_experiment
 from endotransfer.engine.run import train
 from endotransfer.engine.run_folder import RunFolder
@@ -61,6 +62,8 @@ def run_cell(task: Task, decode_cache: DecodeCache | None = None) -> Outcome:
         console = Console(file=log, width=WIDTH)
         try:
             results = _train(task, console, decode_cache)
+            if results is not None:
+                _keep_what_is_looked_at(RunFolder(task.run))
         except Exception as error:  # whatever it is, the other cells are trained and recorded
             return Outcome(time.perf_counter() - began, error=_sentence(error, task, console))
         finally:
@@ -69,16 +72,35 @@ def run_cell(task: Task, decode_cache: DecodeCache | None = None) -> Outcome:
 
 
 def _train(task: Task, console: Console, decode_cache: DecodeCache | None) -> Results | None:
+    """Go on with what was begun, or begin; a run that cannot be gone on with is begun anew, and none fails for ever."""
     run = RunFolder(task.run)
-    resume = can_go_on(run, task.experiment, console)
-    # `force` replaces only what a benchmark left in its own folder and cannot be gone on with.
-    results = train(
-        task.experiment, task.run, resume=resume, force=not resume, console=console, decode_cache=decode_cache,
-        save_last=False,  # it would be removed a moment later, and takes as long to write as 100 steps
-    )  # fmt: skip
-    if results is not None:
-        _keep_what_is_looked_at(run)
-    return results
+
+    def trained(*, resume: bool) -> Results | None:
+        # `force` replaces only what a benchmark left in its own folder and cannot be gone on with.
+        return train(
+            task.experiment, task.run, resume=resume, force=not resume, console=console, decode_cache=decode_cache,
+            save_last=False,  # it would be removed a moment later, and takes as long to write as 100 steps
+        )  # fmt: skip
+
+    if can_go_on(run, task.experiment, console):
+        saved = list_steps(run.checkpoints)
+        try:
+            return trained(resume=True)
+        except Exception as error:
+            # After a later checkpoint it was no failure of resuming: the next start goes on from there.
+            if not _is_of_resuming(error) or list_steps(run.checkpoints) != saved:
+                raise
+            _print(console, str(error) if isinstance(error, EndotransferError) else traceback.format_exc())
+        _print(console, "begun anew: it could not be gone on with")
+        _tidy()
+    return trained(resume=False)
+
+
+def _is_of_resuming(error: Exception) -> bool:
+    """Whether what ended a resumed run may be absent from one that is begun anew; full disks and memories are not."""
+    if isinstance(error, EndotransferError):
+        return error.of_resuming
+    return not isinstance(error, OSError) and shortage(error) is None
 
 
 def _sentence(error: Exception, task: Task, console: Console) -> str:
