@@ -12,6 +12,7 @@ class EndotransferError(Exception):
     """Anything that is the user's to mend.  The command line prints its text and leaves with `exit_code`."""
 
     exit_code = 1
+    of_resuming = False  # whether a run cannot be gone on with that could be begun anew
 
     def __init__(self, message: str = "", *details: object) -> None:
         super().__init__(shortened(message), *details)

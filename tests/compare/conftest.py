@@ -44,11 +44,15 @@ def make_suite(suite_file: Callable[..., Path]) -> MakeSuite:
 
 
 class FakeTraining:
-    """Stands in for `engine.run.train`; `fails` names methods that diverge, `stops` how many runs end before a stop."""
+    """Stands in for `engine.run.train`; `stops`: how many runs end before a stop.
+
+    `fails` names methods that diverge, `breaks` those that meet an error that nobody foresaw.
+    """
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, int, bool]] = []  # (run, seed, resumed)
         self.fails: set[str] = set()
+        self.breaks: set[str] = set()
         self.stops: int | None = None
 
     def __call__(self, experiment: Experiment, out: Path, *, resume: bool, force: bool, **_: Any) -> Any:
@@ -57,6 +61,8 @@ class FakeTraining:
         run.config.write_text(as_yaml(experiment))
         if experiment.method["name"] in self.fails:
             raise TrainingDiverged("loss/net is not finite; lower training.lr.")
+        if experiment.method["name"] in self.breaks:
+            raise ValueError("a fault of the program")
         if self.stops is not None and len(self.calls) > self.stops:
             return None
         return finish(run, experiment)

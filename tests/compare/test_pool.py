@@ -5,13 +5,15 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from endotransfer.compare import pool
 from endotransfer.compare.run_cell import Outcome, Task
+from endotransfer.config import Experiment
 from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.errors import DataError
 from endotransfer.results import Results
@@ -37,6 +39,21 @@ def task(make_experiment: Any, tmp_path: Path) -> Task:
 def test_an_outcome_comes_back_from_another_process(task: Task) -> None:
     ((index, outcome),) = pool.run_side_by_side([task], jobs=1, threads=1)
     assert index == 0 and outcome.error is not None and "nowhere" in outcome.error
+
+
+def test_a_cell_that_breaks_unforeseen_ends_no_other(task: Task, tmp_path: Path) -> None:
+    broken = replace(task, experiment=cast(Experiment, None), log=tmp_path / "broken.log")
+    outcomes = dict(pool.run_side_by_side([broken, task], jobs=1, threads=1))
+    assert outcomes[0].error is not None and "an unexpected AttributeError" in outcomes[0].error
+    assert outcomes[1].error is not None and "nowhere" in outcomes[1].error
+
+
+def test_nothing_more_is_trained_once_nobody_takes_the_outcomes(task: Task, tmp_path: Path) -> None:
+    tasks = [replace(task, log=tmp_path / f"{index}.log") for index in range(200)]
+    outcomes = pool.run_side_by_side(tasks, jobs=1, threads=1)
+    next(outcomes)
+    outcomes.close()
+    assert not tasks[-1].log.exists()
 
 
 def test_a_stopped_process_takes_no_further_cell(

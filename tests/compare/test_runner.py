@@ -208,6 +208,35 @@ def test_a_failed_cell_does_not_stop_the_others_and_is_tried_again(
     assert missing == [] and not any("error" in cell for cell in results["cells"])
 
 
+def test_an_error_that_nobody_foresaw_fails_its_cell_alone(
+    training: FakeTraining, make_suite: MakeSuite, run: Any, said: io.StringIO, out: Path
+) -> None:
+    training.breaks = {"lta"}
+    results, missing = run(make_suite(SYSTEMS))
+    assert [cell.key for cell in missing] == [("lta", 0)]
+    assert [entry["label"] for entry in results["summary"]] == ["source_only", "Ours"]
+    sentence = "an unexpected ValueError ended it, told in logs/lta-seed0.log; the same command tries it again."
+    assert [cell.error for cell in results.failed] == [sentence]
+    assert f"lta, seed 0: {sentence}" in said.getvalue()
+    log = (out / "logs" / "lta-seed0.log").read_text()
+    assert "Traceback (most recent call last)" in log and "ValueError: a fault of the program" in log
+    training.breaks = set()
+    results, missing = run(make_suite(SYSTEMS))
+    assert [call[0] for call in training.calls[3:]] == ["lta-seed0"]
+    assert missing == [] and results.failed == []
+
+
+def test_keys_still_stop_everything(
+    training: FakeTraining, make_suite: MakeSuite, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("endotransfer.compare.run_cell.train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(make_suite(SYSTEMS))
+
+
 def test_a_stopped_benchmark_goes_on_from_the_running_cell(
     training: FakeTraining, make_suite: MakeSuite, run: Any
 ) -> None:

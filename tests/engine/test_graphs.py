@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,15 +12,17 @@ from lightning.fabric import Fabric
 from torch import Tensor, nn
 from torch._dynamo.testing import CompileCounter
 
-from endotransfer.batch import Batch
+from endotransfer.batch import Batch, SegOutput
 from endotransfer.config import ModelConfig
 from endotransfer.engine.callbacks import TrainingEvent
-from endotransfer.engine.graphs import OFTEN, compute, use_graphs
+from endotransfer.engine.checkpoint import Checkpoint
+from endotransfer.engine.graphs import OFTEN, compile_for_all, compute, use_graphs
 from endotransfer.engine.run import train
 from endotransfer.engine.trainer import Trainer
 from endotransfer.errors import TrainingDiverged
 from endotransfer.methods.base import Memo
 from endotransfer.methods.source_only import SourceOnly
+from endotransfer.models.segmenters.recordable import Recordable
 from endotransfer.models.segmenters.segmenter import Segmenter, build_segmenter
 from endotransfer.models.segmenters.two_level import TwoLevelSegmenter
 
@@ -73,6 +76,32 @@ def stop_at(step: int, save: Save) -> Save:
     return ask
 
 
+def test_a_resumed_run_has_its_moments_laid_out_as_its_weights(
+    make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With graphs and bf16 a segmenter is channels-last, and a fused step refuses moments that are not."""
+    monkeypatch.setattr("endotransfer.engine.trainer.use_graphs", lambda *_: Watched())
+    restored: list[Trainer] = []
+
+    def restore(self: Trainer, checkpoint: Checkpoint, before: Any = Trainer.restore) -> None:
+        before(self, checkpoint)
+        restored.append(self)
+
+    monkeypatch.setattr(Trainer, "restore", restore)
+    experiment = make_experiment(
+        "tagged", "wild", epochs=2, steps_per_epoch=5, optimiser="adamw", precision="bf16", accelerator="cpu"
+    )
+    with monkeypatch.context() as leaving:
+        leaving.setattr(Trainer, "_save_if_due", stop_at(7, Trainer._save_if_due))
+        assert train(experiment, tmp_path / "run") is None
+    assert train(experiment, tmp_path / "run", resume=True) is not None
+    (trainer,) = restored
+    state = trainer.optimisers["net"].state
+    strides = {(weight.stride(), values["exp_avg"].stride()) for weight, values in state.items()}
+    assert all(weight == moment for weight, moment in strides)
+    assert any(len(weight) == 4 and weight[1] == 1 < weight[3] for weight, _ in strides)  # channels first in memory
+
+
 def gradients(segmenter: Segmenter, images: Tensor) -> dict[str, Tensor]:
     segmenter.zero_grad(set_to_none=True)
     output = segmenter(images)
@@ -92,6 +121,28 @@ def test_compiled_code_is_shared_by_all_segmenters_of_one_shape() -> None:
         for ours, plain in zip(compiled(segmenter, IMAGES), compute(segmenter, IMAGES), strict=True):
             assert ours.shape == plain.shape
     assert counted.frame_count == 1
+
+
+class OneLayer(Recordable):
+    """A segmenter that is compiled in no time."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.head = nn.Conv2d(3, classes, 1)
+
+    def compute(self, images: Tensor, domain: str = "source") -> SegOutput:
+        return SegOutput(self.head(images), None, images)
+
+
+def test_a_process_compiles_more_heads_and_shapes_than_torch_allows_by_default() -> None:
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(recompile_limit=8):
+        compiled = compile_for_all("eager")
+        for classes, size in product((2, 3, 5, 12), (1, 2, 4)):
+            logits, _ = compiled(OneLayer(classes), torch.rand(size, 3, 8, 8))
+            assert logits.shape == (size, classes, 8, 8)
+    compile_for_all.cache_clear()
+    torch._dynamo.reset()
 
 
 @needs_cuda

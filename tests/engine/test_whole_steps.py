@@ -12,10 +12,12 @@ from torch.optim import SGD, Adam
 from endotransfer.batch import Batch, SourceBatch, TargetBatch
 from endotransfer.engine.recorded_step import RecordedStep, can_be_recorded, cloned, tensors_of
 from endotransfer.engine.run import train
+from endotransfer.engine.trainer import Trainer
 from endotransfer.engine.whole_steps import WholeSteps
 from endotransfer.methods.base import METHODS
 from endotransfer.methods.task import Stage
 from endotransfer.testing.two_processes import without_dropout
+from tests.engine.test_graphs import stop_at
 
 RECORDED = sorted(name for name, cls in METHODS.items() if vars(cls).get("records_steps"))
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -42,6 +44,11 @@ def test_optimisers_that_step_on_the_host_are_not_recorded() -> None:
     assert not can_be_recorded([SGD(weights, lr=0.1, fused=True)])
 
 
+def losses_of(run: Path) -> list[float]:
+    with (run / "metrics.csv").open() as file:
+        return [float(row["value"]) for row in csv.DictReader(file) if row["name"] == "loss/net"]
+
+
 @needs_cuda
 @pytest.mark.parametrize("method", RECORDED)
 def test_recorded_steps_train_as_plain_ones(
@@ -60,14 +67,31 @@ def test_recorded_steps_train_as_plain_ones(
         settings = {"accelerator": "cuda", "epochs": 4, "steps_per_epoch": 6, "workers": 0, "log_every": 1}
         experiment = make_experiment("tagged", method, optimiser="adamw", graphs=graphs, **settings)
         assert train(without_dropout(experiment), tmp_path / str(graphs)) is not None
-        with (tmp_path / str(graphs) / "metrics.csv").open() as file:
-            losses.append([float(row["value"]) for row in csv.DictReader(file) if row["name"] == "loss/net"])
+        losses.append(losses_of(tmp_path / str(graphs)))
         assert bool(replays) == graphs
         replays.clear()
     # Sums on a GPU differ in their last bits, and Adam follows the sign of the smallest gradient.
     assert len(losses[0]) == 24
     assert losses[0][:10] == pytest.approx(losses[1][:10], rel=2e-3)
     assert losses[0] == pytest.approx(losses[1], rel=3e-2)
+
+
+@needs_cuda
+@pytest.mark.parametrize("method", [*RECORDED, "wild"])
+def test_a_stopped_run_goes_on_with_graphs_and_channels_last_weights(
+    make_experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """Fused AdamW refuses moments whose strides are not those of their weights."""
+    settings = {"accelerator": "cuda", "epochs": 4, "steps_per_epoch": 6, "workers": 0, "log_every": 1}
+    experiment = without_dropout(make_experiment("tagged", method, optimiser="adamw", precision="bf16", **settings))
+    assert train(experiment, tmp_path / "straight") is not None
+    with monkeypatch.context() as leaving:
+        leaving.setattr(Trainer, "_save_if_due", stop_at(9, Trainer._save_if_due))
+        assert train(experiment, tmp_path / "stopped") is None
+    assert train(experiment, tmp_path / "stopped", resume=True) is not None
+    straight, stopped = losses_of(tmp_path / "straight"), losses_of(tmp_path / "stopped")
+    assert len(stopped) == len(straight) == 24
+    assert stopped[9:12] == pytest.approx(straight[9:12], rel=5e-2)  # bf16, and sums that differ in their last bits
 
 
 def test_a_stage_that_draws_on_the_host_is_not_recorded() -> None:

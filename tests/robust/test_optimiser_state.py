@@ -97,6 +97,33 @@ def test_further_steps_are_bit_identical(tmp_path: Path, make: Maker, dtype: tor
     assert_same(restored.state_dict(), optimiser.state_dict())
 
 
+@pytest.mark.parametrize("make", OPTIMISERS.values(), ids=OPTIMISERS.keys())
+def test_moments_lie_in_memory_as_their_weights_do(tmp_path: Path, make: Maker) -> None:
+    """A fused step goes through both in the order of memory; a file holds them contiguous."""
+    straight = network().to(memory_format=torch.channels_last)
+    straight.append(pointwise := nn.Linear(2, 2))
+    pointwise.weight.data = pointwise.weight.data.T  # any dense order of the axes
+    optimiser = make(straight.parameters())
+    train(straight, optimiser, range(3))
+    tensors, state = pack_optimiser(optimiser)
+    save_checkpoint(tmp_path, 3, {"optimiser": tensors}, {"optimiser": state})
+
+    resumed = copy.deepcopy(straight)
+    restored = make(resumed.parameters())
+    checkpoint, _ = load_latest(tmp_path)
+    unpack_optimiser(restored, checkpoint.tensors["optimiser"], checkpoint.state["optimiser"])
+    for mine, theirs in zip(resumed.parameters(), straight.parameters(), strict=True):
+        assert mine.stride() == theirs.stride()
+        for name, value in optimiser.state[theirs].items():
+            found = restored.state[mine][name]
+            if isinstance(value, torch.Tensor):
+                assert (found.dtype, found.device, found.stride()) == (value.dtype, value.device, value.stride())
+
+    for net, used in ((straight, optimiser), (resumed, restored)):
+        train(net, used, range(3, 8))
+    assert_same(resumed.state_dict(), straight.state_dict())
+
+
 def test_further_steps_would_differ_without_the_state() -> None:
     straight = network()
     optimiser = OPTIMISERS["adam"](straight.parameters())

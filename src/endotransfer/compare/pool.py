@@ -4,7 +4,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -37,16 +37,24 @@ class WorkerState:
 _workers: list[WorkerState] = []  # one, in a process of the pool
 
 
-def run_side_by_side(tasks: Sequence[Task], jobs: int, threads: int) -> Iterator[tuple[int, Outcome]]:
-    """(index, outcome) of each task, in the order in which they end.  After a signal the rest have stopped."""
+def run_side_by_side(tasks: Sequence[Task], jobs: int, threads: int) -> Generator[tuple[int, Outcome], None, None]:
+    """(index, outcome) of each task, in the order in which they end.  After a signal the rest have stopped.
+
+    So they have where nobody waits for them any more: what they found would be known to no one.
+    """
     context = multiprocessing.get_context("spawn")  # a fork of a process with threads and CUDA is not safe
     stopping = context.Event()
     with ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(threads, stopping)) as pool:
         futures = {pool.submit(_train, task): index for index, task in enumerate(tasks)}
         with _stop_on_signals(stopping, list(futures)):
-            for future in as_completed(futures):
-                if not future.cancelled():
-                    yield futures[future], _outcome_of(future, stopping)
+            try:
+                for future in as_completed(futures):
+                    if not future.cancelled():
+                        yield futures[future], _outcome_of(future, stopping)
+            except BaseException:
+                if not stopping.is_set():
+                    _stop(stopping, list(futures))
+                raise
 
 
 def _outcome_of(future: "Future[Outcome]", stopping: StopFlag) -> Outcome:
@@ -66,11 +74,7 @@ def _stop_on_signals(stopping: StopFlag, futures: "list[Future[Outcome]]") -> It
     def ask(number: int, frame: FrameType | None) -> None:
         if stopping.is_set():
             raise KeyboardInterrupt
-        stopping.set()
-        for future in futures:
-            future.cancel()
-        for child in multiprocessing.active_children():
-            child.terminate()
+        _stop(stopping, futures)
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
@@ -78,6 +82,15 @@ def _stop_on_signals(stopping: StopFlag, futures: "list[Future[Outcome]]") -> It
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _stop(stopping: StopFlag, futures: "list[Future[Outcome]]") -> None:
+    """Let no process begin another cell, and those that train save and leave."""
+    stopping.set()
+    for future in futures:
+        future.cancel()
+    for child in multiprocessing.active_children():
+        child.terminate()
 
 
 # -- in a process of the pool ---------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ import gc
 import os
 import shutil
 import time
+import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from rich.console import Console
 
 from endotransfer.config import Experiment
 from endotransfer.data.pipeline.decode_cache import DecodeCache
+from endotransfer.engine.checkpoint import list_steps
 from endotransfer.engine.resuming import check_same_experiment
 from endotransfer.engine.run import train
 from endotransfer.engine.run_folder import RunFolder
@@ -47,7 +50,7 @@ class Outcome:
 
 
 def run_cell(task: Task, decode_cache: DecodeCache | None = None) -> Outcome:
-    """Train and measure; what the run has to say goes to its log.  A user's error is an outcome and no exception.
+    """Train and measure; what the run has to say goes to its log.  An error is an outcome and no exception.
 
     `decode_cache`: decoded images shared by the cells of this process.
     """
@@ -58,25 +61,63 @@ def run_cell(task: Task, decode_cache: DecodeCache | None = None) -> Outcome:
     with os.fdopen(open_own(task.log), "a", encoding="utf-8") as log:
         console = Console(file=log, width=WIDTH)
         try:
-            resume = can_go_on(RunFolder(task.run), task.experiment, console)
-            # `force` replaces only what a benchmark left in its own folder and cannot be gone on with.
-            results = train(
-                task.experiment, task.run, resume=resume, force=not resume, console=console, decode_cache=decode_cache,
-                save_last=False,  # it would be removed a moment later, and takes as long to write as 100 steps
-            )  # fmt: skip
+            results = _train(task, console, decode_cache)
             if results is not None:
                 _keep_what_is_looked_at(RunFolder(task.run))
-        except EndotransferError as error:
-            console.print(f"error: {error}", markup=False, soft_wrap=True)
-            return Outcome(time.perf_counter() - began, error=str(error))
-        except (MemoryError, OSError, RuntimeError) as error:  # the next cell may need less
-            if (lacking := shortage(error)) is None:
-                raise
-            console.print(f"error: {lacking}", markup=False, soft_wrap=True)
-            return Outcome(time.perf_counter() - began, error=str(lacking))
+        except Exception as error:  # whatever it is, the other cells are trained and recorded
+            return Outcome(time.perf_counter() - began, error=_sentence(error, task, console))
         finally:
             _tidy()
     return Outcome(time.perf_counter() - began, results)
+
+
+def _train(task: Task, console: Console, decode_cache: DecodeCache | None) -> Results | None:
+    """Go on with what was begun, or begin; a run that cannot be gone on with is begun anew, and none fails for ever."""
+    run = RunFolder(task.run)
+
+    def trained(*, resume: bool) -> Results | None:
+        # `force` replaces only what a benchmark left in its own folder and cannot be gone on with.
+        return train(
+            task.experiment, task.run, resume=resume, force=not resume, console=console, decode_cache=decode_cache,
+            save_last=False,  # it would be removed a moment later, and takes as long to write as 100 steps
+        )  # fmt: skip
+
+    if can_go_on(run, task.experiment, console):
+        saved = list_steps(run.checkpoints)
+        try:
+            return trained(resume=True)
+        except Exception as error:
+            # After a later checkpoint it was no failure of resuming: the next start goes on from there.
+            if not _is_of_resuming(error) or list_steps(run.checkpoints) != saved:
+                raise
+            _print(console, str(error) if isinstance(error, EndotransferError) else traceback.format_exc())
+        _print(console, "begun anew: it could not be gone on with")
+        _tidy()
+    return trained(resume=False)
+
+
+def _is_of_resuming(error: Exception) -> bool:
+    """Whether what ended a resumed run may be absent from one that is begun anew; full disks and memories are not."""
+    if isinstance(error, EndotransferError):
+        return error.of_resuming
+    return not isinstance(error, OSError) and shortage(error) is None
+
+
+def _sentence(error: Exception, task: Task, console: Console) -> str:
+    """Why there are no results; the traceback of what nobody foresaw goes to the log alone."""
+    known = error if isinstance(error, EndotransferError) else shortage(error)  # the next cell may need less
+    if known is None:
+        _print(console, traceback.format_exc())
+        log = f"{task.log.parent.name}/{task.log.name}"
+        sentence = f"an unexpected {type(error).__name__} ended it, told in {log}; the same command tries it again."
+    else:
+        sentence = str(known)
+    _print(console, f"error: {sentence}")
+    return sentence
+
+
+def _print(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _keep_what_is_looked_at(run: RunFolder) -> None:
@@ -92,7 +133,7 @@ def can_go_on(run: RunFolder, experiment: Experiment, console: Console) -> bool:
     try:
         check_same_experiment(run, experiment)
     except (ConfigError, CheckpointError) as reason:
-        console.print(f"begun anew: {reason}", markup=False, soft_wrap=True)
+        _print(console, f"begun anew: {reason}")
         return False
     return True
 
@@ -101,5 +142,6 @@ def _tidy() -> None:
     """The next cell in this process begins with an empty GPU, and its account of memory at zero."""
     if torch.cuda.is_available():  # pragma: needs cuda
         gc.collect()  # a network that refers to itself would hold its memory
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
+        with suppress(RuntimeError):  # a GPU that an error has left unusable says so here again
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()

@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from rich.console import Console
@@ -23,6 +24,7 @@ from endotransfer.errors import ConfigError, DataError
 from endotransfer.methods import method_config
 from endotransfer.registry import nearest
 
+Outcomes = Generator[tuple[int, Outcome], None, None]
 Written = Callable[[BenchmarkResults], object]  # what else is made of results.json whenever it was written (tables)
 
 
@@ -99,27 +101,33 @@ def _train_all(
         outcomes = _one_by_one(tasks, runs, progress)
     else:
         outcomes = run_side_by_side(list(tasks), jobs, max(1, cores // jobs))
-    for index, outcome in outcomes:
-        if outcome.stopped:
-            continue
-        cell = runs[index]
-        del left[cell.run]
-        sharing = [other for other in waiting if other.run == cell.run]
-        for one in sharing:
-            if outcome.error is not None:
-                store.fail(one, outcome.error)
-            elif one is cell:
-                assert outcome.results is not None
-                store.record(one, outcome.results, outcome.seconds)
-            else:
-                store.share(one)
-        write()
-        estimate = seconds_left((str(row.method["name"]) for row in left.values()), store.seconds(), jobs)
-        for one in sharing:
-            progress.end(one, outcome, estimate)
+    with closing(outcomes):  # where recording fails, nothing more is trained
+        for index, outcome in outcomes:
+            if outcome.stopped:
+                continue
+            cell = runs[index]
+            del left[cell.run]
+            sharing = [other for other in waiting if other.run == cell.run]
+            for one in sharing:
+                _record(store, one, outcome, own=one is cell)
+            write()
+            estimate = seconds_left((str(row.method["name"]) for row in left.values()), store.seconds(), jobs)
+            for one in sharing:
+                progress.end(one, outcome, estimate)
 
 
-def _one_by_one(tasks: Iterable[Task], cells: Sequence[Cell], progress: CellProgress) -> Iterator[tuple[int, Outcome]]:
+def _record(store: ResultsStore, cell: Cell, outcome: Outcome, *, own: bool) -> None:
+    """`own`: whether the run was the cell's own, not that of another with the same settings."""
+    if outcome.error is not None:
+        store.fail(cell, outcome.error)
+    elif own:
+        assert outcome.results is not None
+        store.record(cell, outcome.results, outcome.seconds)
+    else:
+        store.share(cell)
+
+
+def _one_by_one(tasks: Iterable[Task], cells: Sequence[Cell], progress: CellProgress) -> Outcomes:
     decode_cache = DecodeCache()
     for index, (task, cell) in enumerate(zip(tasks, cells, strict=True)):
         progress.begin(cell)

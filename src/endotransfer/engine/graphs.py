@@ -24,6 +24,7 @@ from endotransfer.models.segmenters.recordable import Recordable
 
 OFTEN = 3  # forwards of a shape that make it worth recording (a last, smaller batch is not)
 MOST_IN_A_STEP = 3  # graphs of one shape: each holds all maps of a forward
+MOST_COMPILED = 64  # networks and shapes a process compiles: torch refuses the ninth, a benchmark's cells have more
 
 Place = tuple[torch.Size, int]  # a shape, and which of its forwards in a step
 
@@ -133,10 +134,12 @@ def compute(segmenter: Recordable, images: Tensor) -> tuple[Tensor, ...]:
 
 
 @cache
-def _compile() -> Callable[[Recordable, Tensor], tuple[Tensor, ...]]:  # pragma: needs cuda
+def compile_for_all(backend: str = "inductor") -> Callable[[Recordable, Tensor], tuple[Tensor, ...]]:
     """One function for all segmenters of this process: networks of one shape share what is compiled."""
-    return torch.compile(compute, dynamic=False, fullgraph=True)
+    limits = torch._dynamo.config
+    limits.recompile_limit = max(limits.recompile_limit, MOST_COMPILED)
+    return torch.compile(compute, dynamic=False, fullgraph=True, backend=backend)
 
 
 def compute_compiled(segmenter: Recordable, images: Tensor) -> tuple[Tensor, ...]:  # pragma: needs cuda
-    return _compile()(segmenter, images.contiguous(memory_format=torch.channels_last))
+    return compile_for_all()(segmenter, images.contiguous(memory_format=torch.channels_last))

@@ -57,10 +57,23 @@ def unpack_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor], packed
         ]
         check_state(_bare(optimiser), state, groups)
         optimiser.load_state_dict({"state": state, "param_groups": groups})
+        _lay_out_as_weights(_bare(optimiser))
     except (KeyError, ValueError, TypeError, AttributeError, RuntimeError, ArithmeticError) as reason:
         raise CheckpointError(
             "the stored optimiser is incomplete or malformed; resume from an earlier checkpoint."
         ) from reason
+
+
+def _lay_out_as_weights(optimiser: Optimizer) -> None:
+    """Give every moment the strides of its weight, as the first step would have: a file holds them contiguous.
+
+    A fused step walks weights and moments in the order of their memory.  With a channels-last weight and a contiguous
+    moment CUDA refuses it, and a processor silently pairs the wrong numbers.
+    """
+    for weight, values in optimiser.state.items():
+        for name, value in values.items():
+            if isinstance(value, Tensor) and value.shape == weight.shape and value.stride() != weight.stride():
+                values[name] = torch.empty_like(weight, dtype=value.dtype, device=value.device).copy_(value)
 
 
 def _identity(optimiser: Optimizer) -> OptimiserIdentity:

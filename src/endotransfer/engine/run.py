@@ -13,6 +13,7 @@ from endotransfer.data.pipeline.decode_cache import DecodeCache
 from endotransfer.distributed import naming_lost_processes
 from endotransfer.engine.callbacks import Callback
 from endotransfer.engine.checkpoint import list_steps, load_latest
+from endotransfer.engine.checkpoint.manifest import NewerFormatError
 from endotransfer.engine.data_record import DataRecord
 from endotransfer.engine.experiment_data import ExperimentData, load_data
 from endotransfer.engine.first_process import in_first_process
@@ -28,7 +29,7 @@ from endotransfer.engine.tag_kinds import missing_tags
 from endotransfer.engine.trackers import Ending, Trackers, chosen_trackers
 from endotransfer.engine.trainer import Stopped, Trainer
 from endotransfer.engine.training_data import load_training_data
-from endotransfer.errors import ConfigError
+from endotransfer.errors import ConfigError, EndotransferError
 from endotransfer.io import write_atomically
 from endotransfer.methods import Method, method_config
 from endotransfer.methods.resolve import check_needs, resolved, task_info
@@ -157,10 +158,14 @@ def _restore(trainer: Trainer, run: RunFolder, console: Console) -> None:
         console.print(f"{run.path} has no checkpoint yet; starting from its beginning.", markup=False, soft_wrap=True)
         trainer.log.rewind(0)
         return
-    checkpoint, warnings = load_latest(run.checkpoints, trainer.check_maps)
-    for warning in warnings:
-        console.print(f"warning: {warning}", markup=False, soft_wrap=True)
-    trainer.restore(checkpoint)
+    try:
+        checkpoint, warnings = load_latest(run.checkpoints, trainer.check_maps)
+        for warning in warnings:
+            console.print(f"warning: {warning}", markup=False, soft_wrap=True)
+        trainer.restore(checkpoint)
+    except EndotransferError as reason:
+        reason.of_resuming = not isinstance(reason, NewerFormatError)  # which its own version can go on from
+        raise
 
 
 def _say_notes(console: Console, notes: dict[str, int], method: Method, experiment_data: ExperimentData) -> None:
