@@ -6,10 +6,13 @@ import pytest
 import torch
 
 import endotransfer
+from endotransfer.compare.cells import digest_of, plan_cells
+from endotransfer.compare.suite import suite_from
 from endotransfer.config import Experiment, experiment_from, read_experiment
 from endotransfer.engine.model_folder import load_model
 from endotransfer.engine.start_model import as_its_start
 from endotransfer.errors import CheckpointError, ConfigError
+from endotransfer.methods.resolve import resolved
 from endotransfer.testing.fixtures import MakeExperiment
 from tests.model_folders import write_model
 
@@ -58,6 +61,16 @@ def test_heads_for_other_classes_begin_anew_and_it_is_said(
     ours, theirs = (load_model(one).module.state_dict() for one in (tmp_path / "run", start))
     assert ours["pixel_classifier.weight"].shape[0] == 5
     torch.testing.assert_close(ours["aspp.fuse.0.weight"], theirs["aspp.fuse.0.weight"], atol=1e-6, rtol=0)
+
+
+def test_a_cell_of_a_benchmark_knows_the_run_that_began_so(
+    make_experiment: MakeExperiment, start: Path, tmp_path: Path
+) -> None:
+    experiment = barely(beginning(make_experiment("tagged", "source_only"), start))
+    raw = experiment.model_dump(mode="json", exclude_unset=True) | {"systems": ["source_only"]}
+    (cell,) = plan_cells(suite_from(raw, tmp_path, "suite.yaml"), [experiment.seed], tmp_path / "phantom")
+    endotransfer.train(experiment, tmp_path / "run")
+    assert digest_of(resolved(read_experiment(tmp_path / "run" / "config.yaml"))) == cell.digest
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from endotransfer.compare.suite import Suite
 from endotransfer.compare.system_row import SystemRow
 from endotransfer.compare.task_settings import method_settings, task_settings
 from endotransfer.config import Experiment
+from endotransfer.engine.start_model import as_its_start
 from endotransfer.methods.resolve import resolved
 from endotransfer.results import Results
 
@@ -58,7 +59,7 @@ def plan_cells(suite: Suite, seeds: Sequence[int], phantom: Path) -> list[Cell]:
     cells = []
     for seed in seeds:
         for row in suite.rows:
-            experiment = resolved(suite.experiment(row, seed, phantom))
+            experiment = resolved(as_its_start(suite.experiment(row, seed, phantom)))
             digest = digest_of(experiment, suite.drawing)
             run = owners.setdefault(digest, f"{row.slug}-seed{seed}")
             cells.append(Cell(row, seed, experiment, digest, run))
