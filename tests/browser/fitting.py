@@ -18,9 +18,9 @@ SHOWN = """
 """
 
 # What is wider than the room it has, or where nobody can scroll to.  Names of files and people may end in dots, and the
-# margin of a link within text, which fingers touch, is no text.
+# margin of a link within text, which fingers touch, is no text.  What scrolls down alone may not hide a part sideways.
 CUT_OFF = f"""() => {{ {SHOWN}
-  const dots = ".link, #title, #title span, #subject, #strip *, .side.left, .side.right, .figures th, .videos b";
+  const dots = ".link, #title, #title span, #subject, #strip *, .side.left, .side.right, .videos b";
   const kinds = /^(BUTTON|LABEL|SPAN|P|SUMMARY|H1|H2|TD|TH|LEGEND|A|OUTPUT|SMALL|B|DT|DD|LI)$/;
   const over = nodes.filter((node) => kinds.test(node.tagName) && !node.matches(dots)
     && node.scrollWidth > node.clientWidth + 1 && getComputedStyle(node).display !== "inline");
@@ -36,6 +36,8 @@ CUT_OFF = f"""() => {{ {SHOWN}
     return ((box.right > innerWidth + 1 || box.left < -1) && !scrolls(node, "X"))
       || (node.closest("main") && box.bottom > floor && !scrolls(node, "Y") && !node.matches(".deciding, .deciding *"));
   }});
+  const sideways = nodes.filter((node) => /auto|scroll/.test(getComputedStyle(node).overflowX)
+    && node.scrollWidth > node.clientWidth + 1 && !node.matches("#strip, .growth"));
   const context = document.createElement("canvas").getContext("2d");
   const short = [...document.querySelectorAll("select")].filter(shown).filter((select) => {{
     context.font = getComputedStyle(select).font;
@@ -47,7 +49,8 @@ CUT_OFF = f"""() => {{ {SHOWN}
     const [box, room] = [text.getBoundingClientRect(), text.ownerSVGElement.getBoundingClientRect()];
     return box.left < room.left - 1 || box.right > room.right + 1;
   }});
-  return [...over.map((node) => "cut off: " + said(node)), ...outside.map((node) => "out of reach: " + said(node)),
+  return [...over.map((node) => "cut off: " + said(node)), ...sideways.map((node) => "scrolls sideways: " + said(node)),
+    ...outside.map((node) => "out of reach: " + said(node)),
     ...short.map((node) => "a choice does not fit: " + said(node)),
     ...ticks.map((text) => "cut off: " + text.textContent)];
 }}"""
@@ -80,6 +83,30 @@ SMALL = f"""() => {{ {SHOWN}
     return box.height < 43 || box.width < 43;
   }}).map(said);
 }}"""
+
+
+# Fields and buttons that the parts which stick to the edges of a phone still cover when one goes to them.
+COVERED = f"""() => {{ {SHOWN}
+  const [top, bottom] = [document.querySelector(".stage"), document.querySelector(".deciding")];
+  const gone = nodes.filter((node) => node.matches(":is(.list, .controls) :is(button, select, input)"));
+  const found = gone.filter((node) => ["start", "end"].some((block) => {{
+    node.scrollIntoView({{ block, behavior: "instant" }});
+    const box = node.getBoundingClientRect();
+    return box.top < top.getBoundingClientRect().bottom - 1 || box.bottom > bottom.getBoundingClientRect().top + 1;
+  }}));
+  scrollTo(0, 0);
+  return found.map(said);
+}}"""
+
+
+def covered_on_a_phone(page: Any, screen: Screen) -> list[str]:
+    """What cannot be seen on a phone although one has gone there; back to the test's own screen."""
+    width, height = SIZES[-1]
+    page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_timeout(60)
+    found = page.evaluate(COVERED)
+    page.set_viewport_size({"width": screen.width, "height": screen.height})
+    return list(found)
 
 
 def faults(page: Any) -> list[str]:

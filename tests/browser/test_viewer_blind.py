@@ -74,6 +74,7 @@ def test_a_second_reader_and_an_adjudicator(visit: Callable[..., Any], images: P
     paint(page)
     page.keyboard.press("s")
     page.wait_for_selector("#decision:has-text('Drawn blind by Ada')")
+    assert page.locator("#left option:checked").inner_text() == "Read by Ada"  # what she drew stays in view
     page.select_option("#reading-as", "second")
     page.fill("#who", "Grace")
     page.locator("#who").blur()
@@ -81,6 +82,7 @@ def test_a_second_reader_and_an_adjudicator(visit: Callable[..., Any], images: P
     assert page.locator("#left option").all_inner_texts() == ["Image alone"]
     page.keyboard.press("n")
     page.wait_for_selector("#readers:has-text('Two readers on 1')")
+    assert page.locator("#left option").all_inner_texts() == ["Second: Grace", "Image alone"]
     assert "IoU 0.0 %" in page.inner_text("#readers")
     page.select_option("#reading-as", "adjudicate")
     page.fill("#who", "Emmy")

@@ -12,6 +12,8 @@ from PIL import Image
 from endotransfer.data.folders.reviewed import read_reviewed_mask
 from tests.browser.looking import marked_image, paint
 
+COLOUR = "(one) => getComputedStyle(document.querySelector(one)).color"
+
 
 def test_the_downloaded_file_holds_what_was_drawn(visit: Callable[..., Any], images: Path, tmp_path: Path) -> None:
     page = visit()
@@ -27,6 +29,7 @@ def test_the_downloaded_file_holds_what_was_drawn(visit: Callable[..., Any], ima
     page.wait_for_selector("#decision:has-text('Corrected by Ada')")
     page.click("#export-start")
     page.wait_for_selector("#export-note:has-text('1 image exported.')")
+    assert page.evaluate(COLOUR, "#export-file") == page.evaluate(COLOUR, "#decision .link")  # as what is pressed here
     with page.expect_download() as started:
         page.click("#export-file")
     assert started.value.suggested_filename == "reviewed-native.zip"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.browser.fitting import faults, faults_on_every_size, violations
+from tests.browser.fitting import covered_on_a_phone, faults, faults_on_every_size, violations
 from tests.browser.looking import settled
 from tests.browser.screens import Screen
 from tests.browser.states import Walk, deciding, drawing, looking, measuring
@@ -49,6 +49,14 @@ def test_every_view_fits_and_is_accessible(visit: Callable[..., Any]) -> None:
         if view == "clicking":
             page.locator("#save").scroll_into_view_if_needed()
             assert [name for name in ("accept", "reject", "save") if not page.evaluate(COVERED, name)] == []
+
+
+def test_what_sticks_to_a_phone_covers_nothing_that_one_goes_to(visit: Callable[..., Any], screen: Screen) -> None:
+    page = visit()
+    assert covered_on_a_phone(page, screen) == []
+    page.keyboard.press("c")
+    page.wait_for_selector("#swipe-field:visible")
+    assert covered_on_a_phone(page, screen) == []  # the divider's slider takes a row more
 
 
 def wrong_in(page: Any, screen: Screen, walk: Walk) -> list[str]:

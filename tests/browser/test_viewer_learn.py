@@ -74,3 +74,19 @@ def test_a_batch_a_review_a_training_and_what_it_brought(browser: Any, study: Se
     assert page.inner_text("#subject").startswith("first-reviewed-1 and first")
     page.close()
     assert said == []
+
+
+def test_without_a_folder_the_view_says_what_to_start_it_with(
+    browser: Any, server: Server, tmp_path: Path, screen: Screen
+) -> None:
+    with serving([server.run], None, tmp_path / "home") as started:
+        page = browser.new_page(**screen.context)
+        page.goto(started.address + "#learn")
+        page.wait_for_selector("html[data-ready]")
+        page.wait_for_selector("#learn-reason .command")
+        assert page.locator("#batch").is_disabled()
+        assert page.inner_text("#batch-note") == "Images are chosen from a folder: start the viewer with --images DIR."
+        lines = page.evaluate("[...document.querySelectorAll('.command')].map((one) => one.getClientRects().length)")
+        assert lines and set(lines) == {1}
+        assert faults_on_every_size(page, screen) == []
+        page.close()

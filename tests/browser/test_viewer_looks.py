@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from tests.browser.looking import Look, marked_image, on_screen, paint
+from tests.browser.looking import Look, drawn_boxes, marked_image, on_screen, paint
 from tests.served import Server
 
 ERRORS = """async () => {
@@ -79,6 +79,21 @@ def test_the_key_for_lesions_goes_through_them(visit: Callable[..., Any]) -> Non
         scales.append(page.evaluate(VIEW))
     assert scales[1] > scales[0]  # the smaller one, nearer
     assert scales[2] == scales[0]  # and again
+
+
+def test_of_a_lesion_that_fills_the_view_the_whole_image_is_shown(visit: Callable[..., Any]) -> None:
+    page = visit()
+    page.keyboard.press("b")
+    drawn_boxes(page, (0, 0, 90, 80), (2, 84, 40, 93))
+    page.keyboard.press("0")
+    page.wait_for_timeout(60)
+    whole = page.evaluate(VIEW)
+    page.keyboard.press("f")
+    page.wait_for_timeout(60)
+    assert page.evaluate(VIEW) == whole  # and neither smaller nor moved aside
+    page.keyboard.press("f")
+    page.wait_for_timeout(60)
+    assert page.evaluate(VIEW) > whole  # the next one
 
 
 def test_a_super_pixel_lights_up_under_the_pointer(visit: Callable[..., Any]) -> None:

@@ -11,6 +11,19 @@ from tests.browser.screens import Screen
 from tests.model_folders import write_model
 from tests.served import serving
 
+# A message of the page, over the badge or not.
+MEET = """async () => {
+  const { tell } = await import("/page/messages.js");
+  tell("a message that is somewhat longer than what is usually said to a person, who looks at the image meanwhile");
+  const [a, b] = ["#messages p", "#unfamiliar"].map((one) => document.querySelector(one).getBoundingClientRect());
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}"""
+CALL_UNLIKE = """async () => {
+  const { emit, state } = await import("/page/state.js");
+  for (const row of state.rows) if (row.name === "0003") row.unfamiliar = "unlike the training images";
+  emit("rows");
+}"""
+
 
 def test_a_black_frame_has_its_badge_in_list_and_stage(
     browser: Any, images: Path, tmp_path: Path, screen: Screen
@@ -28,4 +41,8 @@ def test_a_black_frame_has_its_badge_in_list_and_stage(
         page.select_option("#filter", "unfamiliar")
         rows = page.locator("#strip li").all_inner_texts()
         assert any("0003" in row and "⚠ almost black" in row for row in rows)
+        assert not page.evaluate(MEET)
+        page.evaluate(CALL_UNLIKE)
+        note = page.locator("#strip li:has-text('0003') small")
+        assert note.inner_text().startswith("⚠ unfamiliar · area\u00a0")  # as the filter calls them
         context.close()

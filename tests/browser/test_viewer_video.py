@@ -14,7 +14,7 @@ from PIL import Image
 
 from endotransfer.data.folders.reviewed import read_review, read_reviewed_mask
 from endotransfer.testing.fixtures import MakeExperiment
-from tests.browser.fitting import faults, faults_on_every_size, violations
+from tests.browser.fitting import covered_on_a_phone, faults, faults_on_every_size, violations
 from tests.browser.screens import Screen
 from tests.browser.test_viewer_page import FAINT, NAMELESS
 from tests.clips import write_clip
@@ -112,12 +112,13 @@ def test_a_video_is_reviewed_carried_accepted_and_exported(
     assert drawn is not None and 300 < drawn.sum() < 460  # pi 11^2 = 380
     page.click("#carry-start")
     page.wait_for_selector(
-        "#carry-note:has-text('10 back (the video ends), 19 on (the scene changes)')", timeout=60_000
+        "#carry-note:has-text('10 back (the video begins), 19 on (the scene changes)')", timeout=60_000
     )
     page.keyboard.press("ArrowRight")
     at_frame(page, 11)
     page.wait_for_selector("#decision:has-text('Carried from frame 10 by Ada')")
     assert faults_on_every_size(page, screen) == []
+    assert covered_on_a_phone(page, screen) == []
     assert violations(page) == []
     assert read_review(ward, "colon.mp4@000011") is None
     page.keyboard.press("a")  # one of them

@@ -1,7 +1,7 @@
 // Ticks and numbers of the charts.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { apart, short, spellShare, ticks } from "../../src/endotransfer/serve/page/chart.js";
+import { apart, shares, short, spellShare, ticks } from "../../src/endotransfer/serve/page/chart.js";
 
 test("ticks are round and lie within", () => {
   assert.deepEqual(ticks(0, 1, 5), [0, 0.2, 0.4, 0.6, 0.8, 1]);
@@ -20,5 +20,8 @@ test("labels of an axis differ, and a share of many times is no percentage", () 
   assert.deepEqual(apart([0, 0.2, 1], spellShare), ["0 %", "20 %", "100 %"]);
   assert.deepEqual(apart([0.121, 0.124], spellShare), ["12.1 %", "12.4 %"]);
   assert.equal(spellShare(252), "252 ×");
+  assert.deepEqual(shares([0, 100, 200]), ["0 ×", "100 ×", "200 ×"]);
+  assert.deepEqual(shares([0, 5, 10]), ["0 ×", "5 ×", "10 ×"]); // one unit an axis
+  assert.deepEqual(shares([0, 0.5, 1]), ["0 %", "50 %", "100 %"]);
   assert.equal(spellShare(0.034), "3.4 %");
 });

@@ -52,4 +52,6 @@ test("times and endings in words", () => {
   assert.equal(timeLeft(600), "about 10 min left");
   assert.equal(endingInWords("cut"), "the scene changes");
   assert.equal(endingInWords(null), "stopped");
+  assert.deepEqual([1, -1].map((way) => endingInWords("end", way)), ["the video ends", "the video begins"]);
+  assert.equal(endingInWords("cut", -1), "the scene changes");
 });

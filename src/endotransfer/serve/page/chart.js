@@ -40,6 +40,12 @@ export function spellShare(value, digits = 3) {
   return `${(100 * value).toFixed((value && value < 0.1 ? 1 : 0) + digits - 3)} %`;
 }
 
+/** The labels of an axis of shares, in one unit. @param {number[]} values */
+export function shares(values) {
+  const often = values.some((value) => Math.abs(value) >= 10);
+  return apart(values, often ? (value, digits) => `${short(value, digits)} ×` : spellShare);
+}
+
 /** The labels of an axis, with as many digits as it takes to tell them apart. @param {number[]} values @param {Spell} spell */
 export function apart(values, spell) {
   const tries = [3, 4, 5].map((digits) => values.map((value) => spell(value, digits)));
@@ -61,7 +67,7 @@ export function chart(title, lines, { axis = "step", unit = null } = {}) {
 
   const svg = draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": spoken(title, lines, spell) });
   const heights = ticks(y0, y1, 5);
-  const labels = apart(heights, spell);
+  const labels = unit === "share" ? shares(heights) : apart(heights, spell);
   for (const [place, value] of heights.entries()) {
     svg.append(draw("line", { class: "grid", x1: EDGE.left, x2: WIDTH - EDGE.right, y1: toY(value), y2: toY(value) }));
     svg.append(draw("text", { class: "tick", x: EDGE.left - 6, y: toY(value) + 3.5, "text-anchor": "end" }, labels[place]));

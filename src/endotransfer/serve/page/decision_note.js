@@ -1,7 +1,7 @@
 // The decision in force about the open image, in words, and which buttons can be pressed about it.
 /** @import { OpenImage, Review, SecondReading } from "./types.d.ts" */
 import { inSample, isBlind, readingOf } from "./blind.js";
-import { element, make } from "./dom.js";
+import { element, make, unbroken } from "./dom.js";
 import { reviewerName } from "./reviewer.js";
 import { on, state } from "./state.js";
 
@@ -21,7 +21,7 @@ export function showDecision(image) {
     }
     const can = state.about.folder && !image.uploaded;
     const empty = review ? `Read by ${review.who}; yours is open.` : "Not reviewed yet.";
-    note.textContent = can ? empty : "Decisions need a folder (--images); masks can still be corrected and downloaded.";
+    note.replaceChildren(...unbroken(can ? empty : "Decisions need a folder (--images); masks can still be corrected and downloaded."));
     return;
   }
   const when = new Date(own.when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });

@@ -36,6 +36,13 @@ export function make(name, properties = {}, ...children) {
   return node;
 }
 
+/**
+ * A text whose commands, as `--images DIR`, are not broken over lines.
+ * @param {string} text @returns {(Node | string)[]}
+ */
+export const unbroken = (text) => text.split(/(--[a-z-]+(?: [A-Z]+)?)/)
+  .map((part, place) => (place % 2 ? make("span", { className: "command", textContent: part }) : part));
+
 /** @param {string} id @param {(event: MouseEvent) => unknown} listener */
 export function onClick(id, listener) {
   element(id).addEventListener("click", listener);

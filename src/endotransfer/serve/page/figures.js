@@ -84,10 +84,12 @@ function addOverlaps(rows, image, truth, shown) {
 
 /** The first line names the sides, where there are two. @param {string[]} cells */
 function tableRow([name, ...values]) {
-  const heads = name ? make("th", { scope: "row", textContent: name }) : make("td");
-  const rest = values.map((text) => (name ? make("td", { textContent: text }) : make("th", { scope: "col", textContent: text })));
-  return make("tr", {}, heads, ...rest);
+  if (!name) return make("tr", {}, make("td"), ...values.map(columnHead));
+  return make("tr", {}, make("th", { scope: "row", textContent: name }), ...values.map((text) => make("td", { textContent: text })));
 }
+
+/** On two lines at most; a longer name in full under the pointer. @param {string} text */
+const columnHead = (text) => make("th", { scope: "col", title: text }, make("span", { textContent: text }));
 
 async function download() {
   const image = state.image;

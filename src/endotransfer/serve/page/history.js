@@ -22,7 +22,7 @@ const load = () => attempt(async () => {
 
 /** @param {OpenImage} image @param {ReviewVersion} version */
 function item(image, version) {
-  const when = new Date(version.when).toLocaleString(undefined, { dateStyle: "short", timeStyle: "short" });
+  const when = new Date(version.when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   const [what, more] = described(version);
   const entry = make("li", {}, `${version.number}. ${what} by ${version.who}, ${when}${more} `);
   const other = version.reading === "first" && version.mask && version.number !== image.review?.number;

@@ -1,11 +1,12 @@
 // "Next batch": the images worth a person's time, as links to them.
 /** @import { Batch } from "./types.d.ts" */
 import { postJson } from "./api.js";
-import { button, element, input, make, onClick } from "./dom.js";
+import { button, element, input, make, onClick, unbroken } from "./dom.js";
 import { recall, remember } from "./memory.js";
 import { attempt, say } from "./messages.js";
 import { on, state } from "./state.js";
 
+const NO_FOLDER = "Images are chosen from a folder: start the viewer with --images DIR.";
 const place = () => `batch.${state.about.folder}`;
 
 /** The names of the last batch, also of an earlier visit. @returns {string[]} */
@@ -25,6 +26,7 @@ export function showBatch() {
   }));
   const done = known.filter((row) => row.review).length;
   element("batch-note").textContent = known.length ? `${done} of ${known.length} reviewed.` : "";
+  if (!state.about.folder) element("batch-note").replaceChildren(...unbroken(NO_FOLDER));
 }
 
 /** @param {string} name */

@@ -1,5 +1,5 @@
 // What the page says: aloud for screen readers, in a note that goes by itself, in numbers.
-import { element, make } from "./dom.js";
+import { element, make, unbroken } from "./dom.js";
 
 /** @param {string} text */
 export function say(text) {
@@ -8,7 +8,7 @@ export function say(text) {
 
 /** A message that stays until read or eight seconds have gone. @param {string} text */
 export function tell(text) {
-  const note = make("p", { textContent: text });
+  const note = make("p", {}, ...unbroken(text));
   element("messages").append(note);
   setTimeout(() => note.remove(), 8000);
 }

@@ -8,7 +8,7 @@ import { PAST, showDecision } from "./decision_note.js";
 import { noteDecision, showStacks } from "./decisions.js";
 import { button, element, input, onClick } from "./dom.js";
 import { beginDraft, discardDraft, settled } from "./drafts.js";
-import { labelsOf, loadReviews, modelOf } from "./image.js";
+import { labelsOf, loadReviews, modelOf, sides } from "./image.js";
 import { dropDraft } from "./kept_drafts.js";
 import { forget, goOn } from "./list.js";
 import { attempt, say, tell } from "./messages.js";
@@ -121,6 +121,7 @@ async function send(image, decision, side, agreed) {
   if (side === "draft" && image.version === drawn) { // what was drawn since is not saved yet
     dropDraft(image.row.id);
     discardDraft(image);
+    if (isBlind(image) && state.image === image) state.left = sides(image)[0][0]; // what one drew does not vanish
   }
   image.version += 1; // another mask is to be shown
   if (asked.reading === "first") noteDecision(image, before, told.review.number);
@@ -140,6 +141,7 @@ async function meanwhile(image, { said }) {
   noteReview(image, /** @type {ReviewState & Record<string, any>} */ (said));
   await loadReviews(image);
   emit("sides");
+  emit("reviewed");
 }
 
 /** @param {OpenImage} image @param {ReviewState} told */

@@ -55,7 +55,7 @@ function remarks({ rejected, accepted_unchanged: accepted, corrected_seen: corre
 }
 
 /** @param {[number, number] | null | undefined} ends */
-const interval = (ends) => (ends ? ` (95 %: ${ends[0].toFixed(1)} to ${ends[1].toFixed(1)})` : "");
+const interval = (ends) => (ends ? ` (95\u00a0%: ${ends[0].toFixed(1)} to ${ends[1].toFixed(1)})` : "");
 
 /** @param {Estimate} found @returns {(string | HTMLElement)[]} */
 function estimate({ figures, intervals, blind, planned }) {

@@ -28,18 +28,27 @@ export function redraw() {
 }
 
 export function fit() {
-  const image = state.image;
-  if (!image) return;
+  zoomed = 0;
+  if (state.image) showWhole(state.image);
+}
+
+/** @param {OpenImage} image */
+function whole(image) {
+  return Math.min(viewport.clientWidth / image.width, viewport.clientHeight / image.height);
+}
+
+/** @param {OpenImage} image */
+function showWhole(image) {
   const { clientWidth: width, clientHeight: height } = viewport;
-  view.scale = Math.min(width / image.width, height / image.height);
+  view.scale = whole(image);
   view.x = (width - image.width * view.scale) / 2;
   view.y = (height - image.height * view.scale) / 2;
   view.fitted = true;
-  zoomed = 0;
   redraw();
 }
 
-// The lesion of the left side, with some room around it; each time the next one, the largest first.
+// The lesion of the left side, with some room around it; each time the next one, the largest first.  Of a lesion that
+// fills the view the whole image is shown: it would else become smaller, and move aside.
 export function zoomToLesion() {
   const image = state.image;
   if (!image) return;
@@ -50,7 +59,9 @@ export function zoomToLesion() {
   if (!box) { tell("Nothing is marked on the left side."); return; }
   const { clientWidth: width, clientHeight: height } = viewport;
   const [across, down] = [box.right - box.left + 1, box.bottom - box.top + 1];
-  view.scale = Math.min(64, 0.7 * Math.min(width / across, height / down));
+  const scale = Math.min(64, 0.7 * Math.min(width / across, height / down));
+  if (scale <= whole(image)) { showWhole(image); return; }
+  view.scale = scale;
   view.x = width / 2 - (box.left + across / 2) * view.scale;
   view.y = height / 2 - (box.top + down / 2) * view.scale;
   view.fitted = false;
@@ -61,7 +72,7 @@ export const scale = () => view.scale;
 
 /** @param {number} factor @param {Point} [at] on the screen */
 export function zoom(factor, at = { x: viewport.clientWidth / 2, y: viewport.clientHeight / 2 }) {
-  const least = 0.5 * Math.min(viewport.clientWidth / (state.image?.width ?? 1), viewport.clientHeight / (state.image?.height ?? 1));
+  const least = state.image ? 0.5 * whole(state.image) : 0;
   const scale = Math.min(64, Math.max(least, view.scale * factor));
   view.x = at.x - (at.x - view.x) * (scale / view.scale);
   view.y = at.y - (at.y - view.y) * (scale / view.scale);

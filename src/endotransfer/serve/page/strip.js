@@ -113,7 +113,7 @@ function newItem(row) {
 /** @param {Row} row */
 function summary(row) {
   if (row.unreadable) return "cannot be read";
-  const warned = row.unfamiliar ? `⚠ ${row.unfamiliar}` : "";
+  const warned = row.unfamiliar ? `⚠ ${row.unfamiliar.replace(/^unlike .*/, "unfamiliar")}` : ""; // two lines hold no more
   if (hidesRow(row)) return [warned, "judged blind"].filter(Boolean).join(" · ");
   if (row.area === null || row.area === undefined) return row.tag ?? "";
   let extra = row.iou === null || row.iou === undefined ? "" : `IoU ${percent(row.iou, 0)}`;

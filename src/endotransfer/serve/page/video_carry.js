@@ -46,7 +46,7 @@ function inWords(mask) {
   if (last) {
     const { frame, frames } = last;
     const [before, after] = [-1, 1].map((way) => frames.filter((one) => (one - frame) * way > 0).length);
-    return `From frame ${frame}: ${before} back (${endingInWords(last.before)}), ${after} on (${endingInWords(last.after)}).`;
+    return `From frame ${frame}: ${before} back (${endingInWords(last.before, -1)}), ${after} on (${endingInWords(last.after)}).`;
   }
   return mask ? "" : "Accept or correct the mask of a frame first.";
 }

@@ -69,5 +69,8 @@ const ENDINGS = {
   end: "the video ends", decided: "a decided frame", limit: "250 frames",
 };
 
-/** @param {string | null} ending */
-export const endingInWords = (ending) => (ending ? ENDINGS[ending] ?? ending : "stopped");
+/** @param {string | null} ending @param {number} [way] back is below 0 */
+export function endingInWords(ending, way = 1) {
+  if (ending === "end" && way < 0) return "the video begins";
+  return ending ? ENDINGS[ending] ?? ending : "stopped";
+}
