@@ -92,6 +92,7 @@ def deciding(page: Any) -> Iterator[State]:
     page.click("#history summary")
     page.wait_for_selector("#versions li")
     yield "history", "#versions"
+    page.select_option("#left", "model0")
     page.keyboard.press("v")
     page.keyboard.press("a")
     page.wait_for_selector("#confirm:has-text('drew')")

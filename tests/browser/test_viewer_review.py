@@ -36,9 +36,22 @@ def test_a_correction_is_found_on_disk(visit: Callable[..., Any], images: Path) 
     assert mask[48].sum() > mask[:, 48].sum()  # from left to right
     assert not mask[:20].any()
     assert {path.name: path.read_bytes() for path in (images / "masks").iterdir()} == masks
-    page.select_option("#left", "reviewed")
+    assert page.input_value("#left") == "reviewed"
     page.mouse.move(1, 1)
     assert Look(page) - drawn < 3000  # what was drawn is what is kept, but for the brush's ring
+    saved = Look(page)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        "!document.querySelector('#title').textContent.includes(arguments)".replace("arguments", repr(name))
+    )
+    assert page.input_value("#left") == "model0"  # nobody has corrected that one
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(
+        "document.querySelector('#title').textContent.includes(arguments)".replace("arguments", repr(name))
+    )
+    assert page.input_value("#left") == "reviewed" and Look(page) - saved < 3000  # shown as it was corrected
+    page.keyboard.press("a")
+    assert "reviewed mask, and it holds already" in page.inner_text("#messages")
 
 
 def test_erasing_regions_undo_and_unsure(visit: Callable[..., Any], images: Path) -> None:
@@ -96,6 +109,7 @@ def test_accepting_over_a_drawing_is_asked_and_can_be_taken_back(visit: Callable
     page.keyboard.press("s")
     page.wait_for_selector("#decision:has-text('Corrected by Ada')")
     drawn = read_reviewed_mask(images, name, 2)
+    page.select_option("#left", "model0")
     page.keyboard.press("v")
     page.keyboard.press("a")
     page.wait_for_selector("#confirm:has-text('Ada drew')")

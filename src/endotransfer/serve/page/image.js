@@ -72,6 +72,9 @@ function blindSides(image) {
   return [...found, ["none", "Image alone"]];
 }
 
+/** Whether what a person drew is what holds of an image. @param {OpenImage} image */
+export const isCorrected = (image) => !isBlind(image) && Boolean(image.reviewed) && image.review?.decision === "corrected";
+
 /** @param {string} side */
 export const modelOf = (side) => (side.startsWith("model") ? Number(side.slice(5)) : null);
 

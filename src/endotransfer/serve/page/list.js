@@ -3,7 +3,7 @@
 import { getJson } from "./api.js";
 import { element, make, onClick, onValue, select } from "./dom.js";
 import { visibleRows } from "./filters.js";
-import { openImage } from "./image.js";
+import { isCorrected, openImage } from "./image.js";
 import { keepDraft, takeUpDraft } from "./kept_drafts.js";
 import { remember } from "./memory.js";
 import { attempt, say } from "./messages.js";
@@ -13,6 +13,7 @@ import { currentId, markCurrent } from "./strip.js";
 const AHEAD = 5; // images kept ready
 /** @type {Map<string, Promise<OpenImage>>} */
 const opened = new Map();
+let looked = "model0"; // what was on the left before a drawing or a correction was
 let asked = 0; // the newest wish: an image that comes late is not shown
 
 export async function loadList() {
@@ -79,8 +80,8 @@ export async function show(row) {
     image.row = row;
     await takeUpDraft(image);
     if (wish !== asked) return undefined;
-    if (!/^model|^truth/.test(state.left)) state.left = "model0";
-    if (image.draft) state.left = "draft";
+    if (/^model|^truth/.test(state.left)) looked = state.left;
+    state.left = image.draft ? "draft" : isCorrected(image) ? "reviewed" : looked;
     state.image = image;
     element("empty").hidden = true;
     notePlace(row);

@@ -8,7 +8,7 @@ import { PAST, showDecision } from "./decision_note.js";
 import { noteDecision, showStacks } from "./decisions.js";
 import { button, element, input, onClick } from "./dom.js";
 import { beginDraft, discardDraft, settled } from "./drafts.js";
-import { labelsOf, loadReviews, modelOf, sides } from "./image.js";
+import { isCorrected, labelsOf, loadReviews, modelOf, sides } from "./image.js";
 import { dropDraft } from "./kept_drafts.js";
 import { forget, goOn } from "./list.js";
 import { attempt, say, tell } from "./messages.js";
@@ -19,6 +19,7 @@ import { emit, on, state } from "./state.js";
 /** @type {Record<string, string>} */
 const NO_MODEL = {
   draft: "You have drawn a correction: save it, or discard it and accept the model's mask.",
+  reviewed: "This is the reviewed mask, and it holds already: choose a model on the left to accept its mask instead.",
   other: "Choose a model on the left: what is shown there is what you accept.",
 };
 const BLIND = "This image measures the model, so it is judged blind: draw the lesion, or press N where there is none.";
@@ -121,7 +122,8 @@ async function send(image, decision, side, agreed) {
   if (side === "draft" && image.version === drawn) { // what was drawn since is not saved yet
     dropDraft(image.row.id);
     discardDraft(image);
-    if (isBlind(image) && state.image === image) state.left = sides(image)[0][0]; // what one drew does not vanish
+    if (state.image === image && isBlind(image)) state.left = sides(image)[0][0]; // what one drew does not vanish
+    else if (state.image === image && isCorrected(image)) state.left = "reviewed";
   }
   image.version += 1; // another mask is to be shown
   if (asked.reading === "first") noteDecision(image, before, told.review.number);
