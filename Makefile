@@ -77,7 +77,7 @@ test-all: lint browser
 test-fast: install
 	$(PYTEST) -m "not slow and not extended"
 
-# Fifteen thousand damaged files, two thousand hostile requests, two hundred kills, all from a seed; a quarter of an hour.
+# Nearly nineteen thousand damaged files, two thousand hostile requests, two hundred kills, all from a seed; 3 to 15 minutes.
 fuzz: install
 	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz
 
