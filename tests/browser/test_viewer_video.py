@@ -214,6 +214,7 @@ def test_a_video_that_vanished_and_one_that_is_dropped(page: Any, ward: Path, sa
     page.set_input_files("#video-file", tmp_path / "short.mp4")
     page.wait_for_selector("#videos button[aria-current]:has-text('not saved')")
     at_frame(page, 0)
+    assert page.locator("#curve-file").is_hidden()  # nothing is predicted of it yet
     page.fill("#who", "Ada")
     page.click("#reject")
     page.wait_for_selector("#messages:has-text('Decisions are kept beside the images of a folder')")

@@ -129,5 +129,9 @@ canvas.addEventListener("pointerdown", (event) => {
 });
 canvas.addEventListener("pointermove", (event) => { if (canvas.hasPointerCapture(event.pointerId)) showFrame(frameUnder(event)); });
 new ResizeObserver(drawTimeline).observe(canvas);
-on(["frame", "curve"], () => { tellPlace(); drawTimeline(); });
+on(["frame", "curve"], () => {
+  element("curve-file").hidden = !video.points.length;
+  tellPlace();
+  drawTimeline();
+});
 on("look", () => { if (state.desk) drawTimeline(); });
