@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from endotransfer.errors import ConfigError, shown
+from endotransfer.errors import ConfigError, DataError, shown
 
 AnyPath = str | os.PathLike[str]
 
@@ -30,3 +30,11 @@ def as_paths(values: AnyPath | Iterable[AnyPath], name: str) -> list[Path]:
 def cache_root() -> Path:
     """$ENDOTRANSFER_CACHE, or ~/.cache/endotransfer: what can be made again at any time, so it may be deleted."""
     return Path(os.environ.get("ENDOTRANSFER_CACHE") or Path.home() / ".cache" / "endotransfer")
+
+
+def make_cache_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as reason:
+        fix = "set ENDOTRANSFER_CACHE to a folder of yours"
+        raise DataError(f"cannot make the cache folder {folder}: {reason.strerror}; {fix}.") from None

@@ -116,3 +116,19 @@ def drawn_boxes(page: Any, *boxes: tuple[int, int, int, int]) -> NDArray[np.uint
     """A drawing of boxes (left, top, right, bottom), as if a person had drawn them; nothing to undo yet."""
     page.evaluate(BOXES, boxes)
     return draft(page)
+
+
+def review_first_of_batch(page: Any) -> str:
+    """Follow the first link, save a stroke, come back."""
+    link = page.locator("#batch-list a").first
+    name = str(link.inner_text())
+    link.click()
+    page.wait_for_selector("#images:visible")
+    assert page.locator("#learn").is_hidden()
+    settled(page, name)
+    page.fill("#who", "Ada")
+    paint(page)
+    page.click("#save:enabled")
+    page.wait_for_selector("#save:disabled")
+    page.click("#tab-learn")
+    return name

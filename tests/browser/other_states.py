@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tests.browser.looking import paint, settled
+from tests.browser.looking import paint, review_first_of_batch
 from tests.browser.states import State
 
 
@@ -55,15 +55,7 @@ def learning(page: Any) -> Iterator[State]:
     page.click("#batch")
     page.wait_for_selector("#batch-list a")
     yield "batch", "#batch-list"
-    link = page.locator("#batch-list a").first
-    name = str(link.inner_text())
-    link.click()
-    settled(page, name)
-    page.fill("#who", "Ada")
-    paint(page)
-    page.click("#save:enabled")
-    page.wait_for_selector("#save:disabled")
-    page.click("#tab-learn")
+    review_first_of_batch(page)
     page.click("#job-start:enabled")
     page.wait_for_selector("#job-charts svg", timeout=240_000)
     yield "training", "#job"

@@ -11,7 +11,7 @@ from endotransfer.engine.run import train
 from endotransfer.results import Results
 from endotransfer.testing.fixtures import MakeExperiment
 from tests.browser.fitting import faults_on_every_size, violations
-from tests.browser.looking import paint, settled
+from tests.browser.looking import review_first_of_batch
 from tests.browser.screens import Screen
 from tests.served import Server, serving
 
@@ -23,22 +23,6 @@ def study(tasks: dict[str, Path], tmp_path: Path, make_experiment: MakeExperimen
     train(make_experiment("tagged", "source_only", data=data, epochs=2), tmp_path / "runs" / "first")
     with serving([tmp_path / "runs" / "first"], data / "capsule", tmp_path / "home") as started:
         yield started
-
-
-def review_first_of_batch(page: Any) -> str:
-    """Follow the first link, save a stroke, come back."""
-    link = page.locator("#batch-list a").first
-    name = str(link.inner_text())
-    link.click()
-    page.wait_for_selector("#images:visible")
-    assert page.locator("#learn").is_hidden()
-    settled(page, name)
-    page.fill("#who", "Ada")
-    paint(page)
-    page.click("#save:enabled")
-    page.wait_for_selector("#save:disabled")
-    page.click("#tab-learn")
-    return name
 
 
 def test_a_batch_a_review_a_training_and_what_it_brought(browser: Any, study: Server, screen: Screen) -> None:

@@ -23,7 +23,7 @@ from endotransfer.data.pipeline.superpixel_file import (
 from endotransfer.data.pipeline.superpixels import Regions, compute_superpixels
 from endotransfer.errors import DataError
 from endotransfer.io import open_regular, write_atomically
-from endotransfer.paths import cache_root
+from endotransfer.paths import cache_root, make_cache_folder
 
 Progress = Callable[[int, int], None]  # (done, total)
 
@@ -79,7 +79,7 @@ class SuperpixelCache:
         if stored is not None:
             return stored, False
         data = encode_regions(compute_superpixels(image, self.settings))
-        _make_folder(path.parent)
+        make_cache_folder(path.parent)
         write_atomically(path, data, DataError)
         fresh = decode_regions(data, height, width)  # numbered as when it is read: a first run equals a second
         assert fresh is not None
@@ -115,11 +115,3 @@ def _read(path: Path, height: int, width: int) -> Regions | None:
             return decode_regions(file.read(largest_file(height, width)), height, width)
     except OSError:  # absent or unreadable: it is computed again
         return None
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as reason:
-        fix = "set ENDOTRANSFER_CACHE to a folder of yours"
-        raise DataError(f"cannot make the cache folder {folder}: {reason.strerror}; {fix}.") from reason

@@ -22,6 +22,7 @@ from safetensors.numpy import load, save
 from endotransfer.data.pipeline.superpixel_cache import cache_folder
 from endotransfer.errors import DataError
 from endotransfer.io import open_regular, read_bounded, write_atomically
+from endotransfer.paths import make_cache_folder
 from endotransfer.sealed_json import is_intact, sealed
 from endotransfer.serve.image_catalogue import CatalogueEntry
 from endotransfer.serve.image_figures import ImageFigures
@@ -50,13 +51,13 @@ class VideoCache:
         def fill(file: Path) -> None:
             Image.fromarray(pixels).save(file, "JPEG", quality=QUALITY, subsampling=0)
 
-        _make_folder(path.parent)
+        make_cache_folder(path.parent)
         write_atomically(path, fill, DataError)
 
     def prepare(self, digest: str) -> None:
         """The folder of a video, in use from now on; those that nobody used for longest go where room is short."""
         place = self.folder_of(digest)
-        _make_folder(place)
+        make_cache_folder(place)
         with suppress(OSError):  # another viewer may remove what this one counts
             os.utime(place)
             self._make_room(place)
@@ -132,14 +133,6 @@ class FrameStore:
         for number in self.numbers(digest):
             if (figures := self.read_figures(digest, number)) is not None:
                 yield number, figures
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as reason:
-        fix = "set ENDOTRANSFER_CACHE to a folder of yours"
-        raise DataError(f"cannot make the cache folder {folder}: {reason.strerror}; {fix}.") from None
 
 
 def _described(figures: ImageFigures, maps: Sequence[bytes]) -> dict[str, str]:
