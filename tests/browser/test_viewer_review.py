@@ -41,14 +41,9 @@ def test_a_correction_is_found_on_disk(visit: Callable[..., Any], images: Path) 
     assert Look(page) - drawn < 3000  # what was drawn is what is kept, but for the brush's ring
     saved = Look(page)
     page.keyboard.press("ArrowRight")
-    page.wait_for_function(
-        "!document.querySelector('#title').textContent.includes(arguments)".replace("arguments", repr(name))
-    )
-    assert page.input_value("#left") == "model0"  # nobody has corrected that one
+    page.wait_for_function("() => document.getElementById('left').value === 'model0'")  # nobody corrected that one
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function(
-        "document.querySelector('#title').textContent.includes(arguments)".replace("arguments", repr(name))
-    )
+    settled(page, name)
     assert page.input_value("#left") == "reviewed" and Look(page) - saved < 3000  # shown as it was corrected
     page.keyboard.press("a")
     assert "reviewed mask, and it holds already" in page.inner_text("#messages")
